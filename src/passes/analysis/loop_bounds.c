@@ -344,6 +344,8 @@ static bool add_mask(LoopBounds *to, Value *mask, bool truth, bool outside) {
     int64_t constant;
     if (value_int_constant(mask, &constant))
         return (constant & 1) == truth;
+    if (to->parts-- <= 0)
+        return false;
     bool enters = !outside && value_is_outside(mask, to->loop);
     if (!mask->def || !add_mask_op(to, mask->def, truth, outside || enters))
         return false;
@@ -353,6 +355,7 @@ static bool add_mask(LoopBounds *to, Value *mask, bool truth, bool outside) {
 
 bool loop_bounds_add(LoopBounds *bounds, Value *mask, bool truth) {
     LoopBounds before = *bounds;
+    bounds->parts = LOOP_MAX_PARTS;
     if (add_mask(bounds, mask, truth, false))
         return true;
     *bounds = before;

@@ -42,7 +42,11 @@ typedef struct LoopMask {
     bool truth;
 } LoopMask;
 
-enum { LOOP_MAX_BOUNDS = 16, LOOP_MAX_MASKS = 32 };
+enum {
+    LOOP_MAX_BOUNDS = 16,
+    LOOP_MAX_MASKS = 32,
+    LOOP_MAX_PARTS = 64 /* of a mask; what two parts share counts for both */
+};
 
 typedef struct LoopBounds {
     const Facts *facts;
@@ -51,6 +55,7 @@ typedef struct LoopBounds {
     int bound_count;
     LoopMask masks[LOOP_MAX_MASKS]; /* comparisons in the loop, and values that enter it */
     int mask_count;
+    int parts;       /* of the mask that is being added that may still be looked at */
     bool impossible; /* some bound never holds */
 } LoopBounds;
 

@@ -138,6 +138,15 @@ def masks_used_twice(count):
                         "    sums = tl.dot(p, p, sums)", "tl.store(b + at, sums, mask=x[:, None])"))
 
 
+def masks_used_twice_in_a_loop(count):
+    """The same of what is loaded and added in a loop: bounds for the loop are asked for along all ways."""
+    return kernel(block(1, "r = tl.arange(0, 64)", "at = r[:, None] * 64 + r[None, :]", "sums = tl.zeros((64, 64), tl.float32)", "for j in range(m):",
+                        "    at_j = r + j * 64", "    x = at_j < n", "    y = at_j < m * 5"),
+                  each(count, lambda i: (f"x, y = x & y & (at_j < n + {i % 3}), x",), 2),
+                  block(2, "p = tl.load(a + at + j * 4096, mask=x[:, None], other=0.0).to(tl.float16)", "sums = tl.where(x[:, None], tl.dot(p, p, sums), 0.0)"),
+                  block(1, "tl.store(b + at, sums)"))
+
+
 def chosen(count):
     """All by indices from one tile, which also has other uses."""
     return kernel(block(1, "x = tl.load(a + row)", "y = x"), each(count, lambda i: (f"y += tl.gather(x, (row + {i}) % 1024, 0) * x",)),
@@ -160,6 +169,7 @@ SHAPES = [
     (conditions, 16000),
     (conditions_used_twice, 100),
     (masks_used_twice, 100, 512),
+    (masks_used_twice_in_a_loop, 100, 512),
     (chosen, 800, 512),
     (masked_copies, 2600),
     (sums_of_masked_loads, 1200),
