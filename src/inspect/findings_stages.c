@@ -151,7 +151,7 @@ const char *finding_load_advice(const Finder *f, TracePlace at) {
  * waited so often. False where the run does not say it. */
 static bool turn_of(const Finder *f, const TraceLoop *loop, double waits, double *work,
                     double *lacks) {
-    const ProfileLoop *ran = loop ? profile_loop(f->profile, f->trace->ctx, loop) : NULL;
+    const ProfileLoop *ran = loop ? profile_loop(f->profile, f->trace->ctx, loop->loop) : NULL;
     if (!ran || ran->turns <= 0 || ran->cycles <= waits)
         return false;
     *lacks = waits / ran->turns;

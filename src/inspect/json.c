@@ -357,6 +357,61 @@ static void put_op(Writer *w, const TraceOp *op) {
     strbuf_printf(w->out, ", \"ahead\": %" PRId64 "}", op->ahead);
 }
 
+static void put_clocks(Writer *w, const char *name, double clocks) {
+    strbuf_printf(w->out, ", \"%s\": ", name);
+    put_real(w, clocks);
+}
+
+static void put_piece(Writer *w, const ProfilePiece *piece) {
+    strbuf_printf(w->out, "{\"kind\": \"%s\", \"at\": ", trace_op_kind_name[piece->kind]);
+    put_place(w, piece->at);
+    strbuf_printf(w->out, ", \"ptx\": [%u, %u], \"count\": %u", piece->first, piece->last,
+                  piece->count);
+    put_clocks(w, "from", piece->from);
+    put_clocks(w, "to", piece->to);
+    put_clocks(w, "until", piece->until);
+    put_clocks(w, "replays", piece->replays);
+    strbuf_printf(w->out, ", \"waits\": %s}", piece->waits ? "true" : "false");
+}
+
+/* What all warps of a program occupy in a turn, of units that are worth a bar. */
+static void put_units(Writer *w, const ProfileLoop *ran) {
+    const char *separator = "";
+    for (unsigned unit = 0; unit < SIM_UNITS; unit++) {
+        const double clocks = ran->units.clocks[unit];
+        const bool shared = !strcmp(sim_unit_name(unit), "shared memory");
+        if (clocks < 1)
+            continue;
+        strbuf_printf(w->out, "%s{\"name\": \"%s\"", separator, sim_unit_name(unit));
+        put_clocks(w, "clocks", clocks);
+        put_clocks(w, "replays", shared ? ran->replays : 0);
+        strbuf_putc(w->out, '}');
+        separator = ", ";
+    }
+}
+
+/* A turn as it ran; null: nothing was run, or it has a loop within. */
+static void put_run(Writer *w, const TraceRole *role) {
+    const Profile *profile = w->report->profile;
+    const ProfileLoop *ran = profile ? profile_loop(profile, w->ctx, role->loop) : NULL;
+    if (!ran || !ran->turn) {
+        strbuf_puts(w->out, "null");
+        return;
+    }
+    strbuf_printf(w->out,
+                  "{\"program\": %u, \"warp\": %u, \"turn\": %" PRIu64 ", \"turns\": %" PRIu64,
+                  ran->turn->program, ran->turn->warp, ran->turn->number, ran->turn->of);
+    put_clocks(w, "clocks", ran->turn->clocks);
+    strbuf_puts(w->out, ", \"units\": [");
+    put_units(w, ran);
+    strbuf_puts(w->out, "], \"pieces\": [");
+    for (size_t i = 0; i < ran->pieces.len; i++) {
+        strbuf_puts(w->out, i ? ",\n" : "\n");
+        put_piece(w, &ran->pieces.data[i]);
+    }
+    strbuf_puts(w->out, "]}");
+}
+
 static void put_role(Writer *w, const TraceRole *role) {
     strbuf_putc(w->out, '{');
     put_text(w, "name", role->name);
@@ -369,13 +424,15 @@ static void put_role(Writer *w, const TraceRole *role) {
         strbuf_puts(w->out, i ? ",\n" : "\n");
         put_op(w, &role->ops.data[i]);
     }
-    strbuf_puts(w->out, "]}");
+    strbuf_puts(w->out, "], \"run\": ");
+    put_run(w, role);
+    strbuf_putc(w->out, '}');
 }
 
 /* What the launch says of it. */
 static void put_turns(Writer *w, const TraceLoop *loop) {
     const Profile *profile = w->report->profile;
-    const ProfileLoop *ran = profile ? profile_loop(profile, w->ctx, loop) : NULL;
+    const ProfileLoop *ran = profile ? profile_loop(profile, w->ctx, loop->loop) : NULL;
     strbuf_puts(w->out, ", \"turns\": ");
     if (!ran || loop->roles.len > 1) /* warps of which some go around another one */
         strbuf_puts(w->out, "null");

@@ -23,6 +23,20 @@ typedef struct ProfileClass {
     double cycles; /* as SimSpent */
 } ProfileClass;
 
+/* Instructions of a turn that follow each other, of one kind; clocks since the turn began. */
+typedef struct ProfilePiece {
+    TraceOpKind kind;
+    TracePlace at;
+    uint32_t first, last; /* lines of the PTX */
+    uint32_t count;
+    double from, to;
+    double until;   /* what they started has ended, or their results are there */
+    double replays; /* of these clocks what bank conflicts are */
+    bool waits;     /* the warp was held up */
+} ProfilePiece;
+
+typedef VEC(ProfilePiece) ProfilePieces;
+
 /* A loop of the PTX, from the branch back on: how often a warp goes around, in the mean of those of
  * the launch, and what it spends in there. */
 typedef struct ProfileLoop {
@@ -30,6 +44,10 @@ typedef struct ProfileLoop {
     double turns, cycles;
     uint32_t head, branch; /* numbers of instructions */
     TracePlaces places;    /* lines that it is made of */
+    SimUnits units;        /* that all warps of a program occupy in a turn */
+    double replays;        /* of those of shared memory what bank conflicts are */
+    const SimTurn *turn;   /* one of a warp; NULL: none was kept */
+    ProfilePieces pieces;  /* of it */
 } ProfileLoop;
 
 typedef struct Profile {
@@ -52,6 +70,8 @@ Profile *profile_make(Ctx *ctx, const SimModule *module, const SimCounts *counts
 /* Notes the loop of that branch back. A part of profile_make. */
 void profile_add_loop(Arena *arena, Profile *profile, const SimModule *module,
                       const SimCounts *counts, const SimTime *time, uint32_t branch);
-/* What the loop of the Tile IR became, where a warp spends most of it; NULL: none was run. */
-const ProfileLoop *profile_loop(const Profile *profile, Ctx *ctx, const TraceLoop *loop);
+void profile_add_turn(Arena *arena, const SimModule *module, const SimTime *time,
+                      ProfileLoop *loop);
+/* What a loop of the Tile IR became, where a warp spends most of it; NULL: none was run. */
+const ProfileLoop *profile_loop(const Profile *profile, Ctx *ctx, const Op *loop);
 #endif

@@ -32,9 +32,17 @@ void profile_add_loop(Arena *arena, Profile *profile, const SimModule *module,
     for (uint32_t i = insn.head; i <= branch; i++) {
         const SimInsn inner = sim_insn(module, i);
         add_place(arena, &loop.places, (TracePlace){inner.file, inner.line});
-        if (time && time->spent)
-            loop.cycles += time->spent[i].cycles;
+        if (!time || !time->spent)
+            continue;
+        const SimCount count = sim_count(counts, i);
+        loop.cycles += time->spent[i].cycles;
+        loop.replays += (double)(count.wavefronts - count.ideal_wavefronts) / loop.turns /
+                        (double)sim_programs(counts);
+        for (int unit = 0; unit < SIM_UNITS; unit++)
+            loop.units.clocks[unit] += time->units[i].clocks[unit] / loop.turns;
     }
+    if (time)
+        profile_add_turn(arena, module, time, &loop);
     vec_push(arena, &profile->loops, loop);
 }
 
@@ -54,15 +62,16 @@ static double alike(const TracePlaces *a, const TracePlaces *b) {
     return (double)both / (double)(a->len + b->len - both);
 }
 
-const ProfileLoop *profile_loop(const Profile *profile, Ctx *ctx, const TraceLoop *loop) {
+const ProfileLoop *profile_loop(const Profile *profile, Ctx *ctx, const Op *loop) {
     static const double LEAST = 0.5;
     const ProfileLoop *found = NULL;
     double best = 0;
     TracePlaces places = {0};
-    add_place(&ctx->arena, &places, loop->at);
-    places_of(ctx, loop->loop->regions[loop->loop->nregions - 1], &places);
+    const TracePlace at = trace_place(ctx, loop->span);
+    add_place(&ctx->arena, &places, at);
+    places_of(ctx, loop->regions[loop->nregions - 1], &places);
     vec_for_each (ran, &profile->loops) {
-        const bool same = ran->at.file == loop->at.file && ran->at.line == loop->at.line;
+        const bool same = ran->at.file == at.file && ran->at.line == at.line;
         const double how = alike(&ran->places, &places) + (same ? LEAST : 0);
         if (how < LEAST || how < best || (found && how == best && ran->cycles <= found->cycles))
             continue;

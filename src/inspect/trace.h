@@ -79,6 +79,7 @@ typedef struct TraceOp {
 } TraceOp;
 
 typedef struct TraceRole {
+    const Op *loop;    /* whose iterations they are */
     const char *name;  /* "all", "producer", "consumer" */
     const char *warps; /* "1", "2 x 4" */
     double clocks;     /* of an iteration */

@@ -299,10 +299,11 @@ static void add_loop(Loops *l, const Op *op) {
                       .at = trace_place(l->trace->ctx, op->span),
                       .stages = ahead + 1,
                       .trips = trips_of(op)};
-    TraceRole own = {.name = feeds ? "consumer" : "all", .warps = warps_text(arena, func)};
+    TraceRole own = {
+        .loop = op, .name = feeds ? "consumer" : "all", .warps = warps_text(arena, func)};
     iterate(l, op, (double)ahead, &own);
     if (feeds) {
-        TraceRole copies = {.name = "producer", .warps = "1"};
+        TraceRole copies = {.loop = feeds, .name = "producer", .warps = "1"};
         const double copied = l->copied;
         l->copied = 0; /* it waits for room, not for copies */
         iterate(l, feeds, 0, &copies);

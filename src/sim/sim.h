@@ -206,8 +206,28 @@ typedef struct SimTime {
     double program_clocks; /* of a program alone, or of its busiest unit if that takes longer */
     const SimSpent *spent; /* by number of the instruction; NULL: nobody asked */
     const SimUnits *units; /* likewise: what all warps of a program occupy */
+    const struct SimTurn *turns; /* likewise: a turn of each innermost loop of some program */
+    uint32_t turn_count;
     const struct TimePlan *plan; /* what the prediction was made of */
 } SimTime;
+
+/* What an instruction of a warp takes in a turn of a loop, in clocks since the turn began. */
+typedef struct SimEvent {
+    uint32_t insn;
+    double from, to; /* it occupies its warp or its unit; `waits`: it holds the warp up */
+    double until;    /* its result is there, or what it started has ended */
+    double replays;  /* of `from` to `to` what bank conflicts are */
+    bool waits;
+} SimEvent;
+
+typedef struct SimTurn {
+    uint32_t branch; /* back: number of an instruction */
+    uint32_t program, warp;
+    uint64_t number, of; /* the how manieth turn of that warp */
+    double clocks;
+    const SimEvent *events; /* in the order in which they were issued */
+    uint32_t count;
+} SimTurn;
 
 /* What a launch would not have to do if it had a reason for its time less. */
 typedef struct SimSaving {

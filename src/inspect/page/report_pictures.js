@@ -53,20 +53,53 @@ function linkedBar(link, text, ...shapes) {
 
 function makeLoopsPanel(body, report, side) {
     body.tabIndex = 0;
-    const kinds = [...new Set(report.loops.flatMap(loop => (loop.roles || []).flatMap(role => (role.ops || []).map(op => op.kind))))];
+    const roles = report.loops.flatMap(loop => loop.roles || []), ran = roles.some(role => role.run);
+    const kinds = [...new Set(roles.flatMap(role => [...(role.ops || []), ...(role.run?.pieces || [])].map(op => op.kind)))];
     body.append(el("div", { class: "legend pad" }, kinds.map(kind => el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: kindOf({ kind }).hue } }), kind)),
-        el("span", { class: "quiet" }, "Two iterations, the second one pale; what reaches past the line of its iteration goes on beside the next one. What the picture has for an iteration is an estimate of one warp alone, which waits for no other.")));
+        ran && [el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: REPLAYS } }), "replays of bank conflicts"), el("span", { class: "nowrap" }, el("span", { class: "swatch flight" }), "its result is on the way")],
+        el("span", { class: "quiet" }, "Two iterations, the second one pale; what reaches past the line of its iteration goes on beside the next one.")));
     [...report.loops].sort((a, b) => (b.stages || 0) - (a.stages || 0)).forEach(loop => {
-        const place = el("div", { class: "pad" });
         const turns = loop.trips || loop.turns, trips = turns ? `, ${count(turns)} iteration${turns === 1 ? "" : "s"}` : "";
-        const ran = loop.turn_cycles ? `, ${count(Math.round(loop.turn_cycles))} cycles each as it ran` : "";
-        body.append(el("h3", { class: "pad" }, "Loop at ", placeButton(side, loop.at, null) || "no line", ` - ${loop.stages > 1 ? `copies ${plural(loop.stages - 1, "iteration")} ahead` : "nothing started ahead"}${trips}${ran}`), place);
-        const mark = linkedMarks(place);
-        fitted(place, width => {
-            place.replaceChildren(loopPicture(loop, side, width - 20));
-            mark();
-        });
+        const each = loop.turn_cycles ? `, ${count(Math.round(loop.turn_cycles))} cycles each as it ran, in the mean of all warps` : "";
+        body.append(el("h3", { class: "pad" }, "Loop at ", placeButton(side, loop.at, null) || "no line", ` - ${loop.stages > 1 ? `copies ${plural(loop.stages - 1, "iteration")} ahead` : "nothing started ahead"}${trips}${each}`));
+        body.append(el("div", { class: "loops" }, loopViews(loop, report).map(view => loopView(view, loop, side))));
     });
+}
+
+/* What bank conflicts add is of no other kind's colour. */
+const REPLAYS = "#a3001e";
+
+/* The pictures of a loop, on one scale: as it ran, where that is known, and as schedules have it. */
+function loopViews(loop, report) {
+    const ran = (loop.roles || []).filter(role => role.run).map(role => ({ name: role.name, warps: role.warps, clocks: role.run.clocks, units: role.run.units, ops: role.run.pieces.map(piece => pieceOp(piece, role.run)), run: role.run }));
+    const why = report.profile ? "no turn of it was kept: it has another loop within, or goes around less than twice" : "nothing was run: with arguments (-g, -a) the simulator's clock is shown beside it";
+    const views = [{ roles: (loop.roles || []).map(role => ({ ...role, run: null })), title: "By the model of the compiler's schedules", note: `an estimate of one warp alone, by the machine's figures, in which nobody waits for other warps and no bank conflicts are${ran.length ? "" : `; ${why}`}` }];
+    if (ran.length)
+        views.unshift({ roles: ran, title: "As it ran, by the simulator's clock", note: ran.map(({ name, run }) => `${ran.length > 1 ? `${name}: ` : ""}warp ${run.warp} of program ${run.program}, iteration ${count(run.turn)} of ${count(run.turns)}, ${count(Math.round(run.clocks))} clocks${crowdText(run)}`).join("; ") });
+    const most = Math.max(...views.map(view => spanOf(view.roles)));
+    return views.map(view => ({ ...view, span: most }));
+}
+
+/* A unit that all warps together keep busy for longer than one of them takes. */
+function crowdText(run) {
+    const [unit] = [...run.units].sort((a, b) => b.clocks - a.clocks);
+    return unit?.clocks > 1.02 * run.clocks ? `; but all warps keep ${unit.name} busy for ${count(Math.round(unit.clocks))} clocks an iteration, and each waits for that` : "";
+}
+
+function pieceOp(piece, run) {
+    const lines = piece.ptx[0] === piece.ptx[1] ? `PTX ${piece.ptx[0]}` : `PTX ${piece.ptx[0]} to ${piece.ptx[1]}, ${plural(piece.count, "instruction")}`;
+    return { ...piece, text: lines, ahead: 0, conflicts: piece.replays > 0.5 ? `, of which ${count(Math.round(piece.replays))} are replays of bank conflicts` : "", turns: run.turns };
+}
+
+function loopView(view, loop, side) {
+    const place = el("div");
+    const node = el("figure", {}, el("figcaption", {}, el("b", {}, view.title), el("span", { class: "quiet" }, ` ${view.note}`)), place);
+    const mark = linkedMarks(place);
+    requestAnimationFrame(() => fitted(place, width => {
+        place.replaceChildren(loopPicture(view, side, width - 4));
+        mark();
+    }));
+    return node;
 }
 
 /* Ops of a row in as few levels as keep them apart. */
@@ -82,40 +115,67 @@ function levelsOf(ops, period) {
     });
 }
 
-function loopPicture(loop, side, width) {
-    const roles = (loop.roles || []).filter(role => (role.ops || []).length), left = 150, picture = [];
-    const endOf = role => role.clocks || Math.max(1, ...role.ops.map(op => op.to));
-    const period = Math.max(1, ...roles.map(endOf)), ends = roles.flatMap(role => role.ops.map(op => op.to));
-    const span = clamp(period + Math.max(period, ...ends), 2 * period, 3 * period), scale = (width - left - 8) / span;
+function periodOf(roles) {
+    return Math.max(1, ...roles.map(role => role.clocks || Math.max(1, ...(role.ops || []).map(op => op.to))), ...roles.flatMap(role => (role.units || []).map(unit => unit.clocks)));
+}
+
+/* Clocks that a picture has room for: two iterations, and what goes on behind them. */
+function spanOf(roles) {
+    const period = periodOf(roles), ends = roles.flatMap(role => (role.ops || []).map(op => op.until ?? op.to));
+    return clamp(period + Math.max(period, ...ends), 2 * period, 3 * period);
+}
+
+function loopPicture({ roles: all, span, title }, side, width) {
+    const roles = all.filter(role => (role.ops || []).length), left = 150, picture = [], period = periodOf(roles), scale = (width - left - 8) / span;
     let y = 18;
     for (const at of ticks(span, width - left, 70))
         picture.push(svg("text", { class: "dim", x: left + at * scale, y: 11, "text-anchor": !at ? "start" : left + at * scale > width - 16 ? "end" : "middle" }, count(at)), svg("line", { class: "grid", x1: left + at * scale, x2: left + at * scale, y1: 15, y2: "100%" }));
     for (const role of roles) {
         const lanes = OP_LANES.map(name => ({ name, ops: role.ops.filter(op => kindOf(op).lane === name) })).filter(lane => lane.ops.length);
-        picture.push(svg("text", { x: 0, y: y + 10, "font-weight": 600 }, role.name), role.warps && svg("text", { class: "dim", x: 0, y: y + 23 }, `${role.warps} warp${role.warps === "1" ? "" : "s"}`));
+        picture.push(svg("text", { x: 0, y: y + 10, "font-weight": 600 }, role.name), role.run ? svg("text", { class: "dim", x: 0, y: y + 23 }, `warp ${role.run.warp}`) : role.warps && svg("text", { class: "dim", x: 0, y: y + 23 }, `${role.warps} warp${role.warps === "1" ? "" : "s"}`));
         for (const lane of lanes) {
-            const both = [0, 1].flatMap(turn => lane.ops.map(op => ({ ...op, turn, from: op.from + turn * period, to: op.to + turn * period })));
+            const turn = role.run ? role.clocks : period;
+            const both = [0, 1].flatMap(number => lane.ops.map(op => ({ ...op, turn: number, from: op.from + number * turn, to: op.to + number * turn, ...(op.until !== undefined && { until: op.until + number * turn }) })));
             both.sort((a, b) => a.from - b.from);
             const placed = levelsOf(both, span), levels = Math.max(...placed.map(({ level }) => level)) + 1, high = levels > 5 ? 6 : 14;
             picture.push(svg("text", { class: "dim", x: left - 8, y: y + 10, "text-anchor": "end" }, lane.name));
             for (const { op, level } of placed)
-                picture.push(opBar(op, side, { x: left + op.from * scale, y: y + level * high, width: Math.max(1.5, (Math.min(op.to, span) - op.from) * scale), height: high - (levels > 5 ? 1 : 2) }));
+                picture.push(opBar(op, side, { x: left + op.from * scale, y: y + level * high, width: Math.max(1.5, (Math.min(op.to, span) - op.from) * scale), height: high - (levels > 5 ? 1 : 2) }, scale, span));
             y += Math.max(13, levels * high) + 4;
         }
         y = Math.max(y, 18) + 4;
+        for (const turn of [0, 1, 2])
+            picture.push(svg("line", { class: "cursor", "stroke-width": 1, x1: left + turn * (role.run ? role.clocks : period) * scale, x2: left + turn * (role.run ? role.clocks : period) * scale, y1: 14, y2: y - 3 }));
+        y = unitBars(role, picture, { left, y, scale, width });
         picture.push(svg("line", { class: "axis", x1: 0, x2: width, y1: y - 3, y2: y - 3 }));
     }
-    for (const turn of [0, 1, 2])
-        picture.push(svg("line", { class: "cursor", "stroke-width": 1, x1: left + turn * period * scale, x2: left + turn * period * scale, y1: 14, y2: y - 3 }));
-    return svg("svg", { width, height: y + 2, role: "group", "aria-label": `Pipeline of the loop: ${plural(roles.length, "role")}, an iteration takes about ${count(Math.round(period))} clocks` }, picture);
+    return svg("svg", { width, height: y + 2, role: "group", "aria-label": `${title}: ${plural(roles.length, "role")}, an iteration takes about ${count(Math.round(period))} clocks` }, picture);
 }
 
-function opBar(op, side, box) {
+/* What all warps of a program occupy in an iteration: a unit that is busy for longer than the warp's own iteration is what holds it up. */
+function unitBars(role, picture, { left, y, scale, width }) {
+    const units = [...(role.units || [])].sort((a, b) => b.clocks - a.clocks).filter((unit, index) => index < 3 && unit.clocks >= 0.2 * role.clocks);
+    for (const unit of units) {
+        const wide = unit.clocks * scale, replays = Math.min(unit.replays, unit.clocks) * scale;
+        const text = `${unit.name}: all ${role.warps} warps of a program keep it busy for ${count(Math.round(unit.clocks))} clocks of each iteration${unit.replays >= 1 ? `, of which ${count(Math.round(unit.replays))} are replays of bank conflicts` : ""}${unit.clocks > role.clocks ? "; longer than the iteration of a warp, which therefore waits" : ""}`;
+        picture.push(svg("text", { class: "dim", x: left - 8, y: y + 10, "text-anchor": "end" }, `${unit.name}, all`),
+            linkedBar(-1, text, svg("rect", { x: left, y, width: Math.max(1.5, wide), height: 12, fill: "#8a8f98", "fill-opacity": 0.6 }), replays > 0.5 && svg("rect", { x: left + wide - replays, y, width: replays, height: 12, fill: REPLAYS }),
+                svg("text", { class: "dim", x: left + wide + 4, y: y + 10 }, `${count(Math.round(unit.clocks))} clocks${unit.replays >= 1 ? `, ${count(Math.round(unit.replays))} of them replays` : ""}`)));
+        y += 17;
+    }
+    return y + (units.length ? 3 : 0);
+}
+
+function opBar(op, side, box, scale, span) {
     const ahead = op.ahead ? `\nfor the iteration ${op.ahead} later` : "", link = linkOf(side, op.at), { hue, light } = kindOf(op);
-    const text = `${op.text}\n${op.kind}, ${link >= 0 ? lineText(link, side) : "no line"}, iteration ${op.turn ? "i + 1" : "i"}${ahead}\nclocks ${count(Math.round(op.from))} to ${count(Math.round(op.to))}`;
+    const later = op.until > op.to + 0.5 ? `, ends at ${count(Math.round(op.until))}` : "", held = op.waits ? "\nthe warp is held up, by others or by units that they keep busy" : "";
+    const text = `${op.text}\n${op.kind}, ${link >= 0 ? lineText(link, side) : "no line"}, iteration ${op.turn ? "i + 1" : "i"}${ahead}\nclocks ${count(Math.round(op.from))} to ${count(Math.round(op.to))}${op.conflicts || ""}${later}${held}`;
     const label = (op.ahead ? `+${op.ahead} ` : "") + op.text.replace(/^%[\w.]+ = /, "");
-    return linkedBar(link, text, svg("rect", { ...box, rx: 1, fill: hue, "fill-opacity": op.turn ? 0.45 : 1 }),
-        box.width > 34 && box.height > 10 && svg("svg", { ...box, width: box.width - 3, "aria-hidden": "true" }, svg("text", { class: "on", x: 3, y: 9, style: op.turn ? "fill: var(--text)" : light ? "fill: #fff" : "" }, label)));
+    const pale = op.turn ? 0.45 : 1, replays = Math.min(op.replays || 0, op.to - op.from) * scale, flight = (Math.min(op.until ?? op.to, span) - op.to) * scale;
+    return linkedBar(link, text, svg("rect", { ...box, rx: 1, fill: hue, "fill-opacity": pale }),
+        flight > 1 && svg("rect", { x: box.x + box.width, y: box.y + box.height / 2 - 1.5, width: flight, height: 3, fill: hue, "fill-opacity": 0.55 * pale }),
+        replays > 0.5 && svg("rect", { class: "replays", x: box.x + box.width - replays, y: box.y, width: replays, height: box.height, fill: REPLAYS, "fill-opacity": pale }),
+        box.width > 34 && box.height > 10 && !(replays > 0.5) && svg("svg", { ...box, width: box.width - 3, "aria-hidden": "true" }, svg("text", { class: "on", x: 3, y: 9, style: op.turn ? "fill: var(--text)" : light ? "fill: #fff" : "" }, label)));
 }
 
 /* Shared memory */

@@ -206,6 +206,8 @@ static void tell_spent(const GridSample *sample, size_t count, Arena *arena, Sim
             units[pc].clocks[unit] = sample->units_of[pc].clocks[unit] / sample->ctas;
     }
     time->spent = all;
+    time->turns = sample->turns;
+    time->turn_count = sample->turn_count;
     time->units = units;
 }
 

@@ -118,6 +118,7 @@ static void add(Sampler *s, double weight) {
     sample->loaded += weight * s->timing->loaded;
     s->sectors += weight * (double)s->timing->sectors.count;
     if (sample->spent) {
+        s->timing->turns.done = true;
         timing_end(s->timing, sample->ctas,
                    (sample->threads + TARGET_WARP_SIZE - 1) / TARGET_WARP_SIZE);
         add_spent(s, weight);
@@ -236,8 +237,10 @@ bool grid_sample(SimModule *module, SimMemory *memory, const SimLaunch *launch, 
     sample->loaded /= s->weight;
     for (int unit = 0; unit < TIME_UNITS; unit++)
         sample->units[unit] /= s->weight;
-    if (spent)
+    if (spent) {
         mean_spent(s);
+        sample->turns = turns_tell(&s->timing->turns, arena, &sample->turn_count);
+    }
     sample->footprint = touched(s, times);
     sample->lines = sample->footprint / TARGET_SECTOR_BYTES * s->lines_of_sector;
     sample->fetched = (double)s->timing->fetched;

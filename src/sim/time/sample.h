@@ -20,6 +20,8 @@ typedef struct GridSample {
     /* By program counter, where asked for: means of a cluster's warps together. */
     SimSpent *spent;
     SimUnits *units_of;
+    const SimTurn *turns; /* of the first sample */
+    uint32_t turn_count;
 } GridSample;
 
 /* False after a report. `cold`: data come from DRAM. `spent`: fill sample->spent. */

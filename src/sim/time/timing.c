@@ -16,6 +16,7 @@ Timing *timing_create(const Costs *costs, Arena *arena, uint32_t insn_count, boo
     *timing =
         (Timing){.costs = costs, .arena = arena, .seen = ARENA_ARRAY(arena, bool, insn_count + 1)};
     timing->insn_count = insn_count;
+    timing->turns.arena = arena;
     if (spent) {
         timing->spent = ARENA_ARRAY(arena, SimSpent, insn_count + 1);
         timing->units_of = ARENA_ARRAY(arena, SimUnits, insn_count + 1);
@@ -57,6 +58,7 @@ void timing_start(Timing *timing, uint32_t ctas, uint32_t warps) {
         timing->warps[i] = (WarpTime){
             .ready = ready, .maker = timing->warps[i].maker, .shares = timing->warps[i].shares};
         timing->warps[i].shares.len = 0;
+        timing->warps[i].window.branch = NO_PC;
     }
     if (timing->spent) {
         memset(timing->spent, 0, (timing->insn_count + 1) * sizeof *timing->spent);
@@ -74,6 +76,15 @@ void timing_start(Timing *timing, uint32_t ctas, uint32_t warps) {
 
 static WarpTime *time_of(Warp *warp) {
     return &warp->machine->timing->warps[warp->clock_index];
+}
+
+/* For pictures of loops: what the warp issues, by its own clocks. */
+static void note(Warp *warp, TimeEvent event) {
+    Timing *timing = warp->machine->timing;
+    if (!timing->spent || timing->turns.done)
+        return;
+    event.pc = time_of(warp)->pc;
+    turns_note(&timing->turns, &time_of(warp)->window, event);
 }
 
 /* What instructions take: the units' share of a stretch goes to those that occupy them, and what is
@@ -225,8 +236,10 @@ double timing_now(Warp *warp) {
         time->units[unit] = 0;
     }
     double end = timing_later(time->last, time->start + busy);
-    if (timing->spent)
+    if (timing->spent) {
         spend_stretch(timing, time, end - time->start, busy);
+        turns_place(&time->window, time->start, end);
+    }
     time->start = time->last = end;
     timing->end = timing_later(timing->end, end);
     return end;
@@ -240,6 +253,9 @@ static void resume(Warp *warp, double when, bool waits) {
     timing->end = timing_later(timing->end, then);
     if (!timing->spent)
         return;
+    if (then > now)
+        note(warp, (TimeEvent){.ready = now, .end = then, .waits = waits, .issues = then - now});
+    time->window.stretch = time->window.events.len;
     timing->spent[time->pc].cycles += then - now;
     timing->spent[time->pc].waits += waits ? then - now : 0;
     timing->spent[time->pc].held += waits ? then - now : 0;
@@ -281,12 +297,13 @@ void timing_pass(Warp *warp, double when) {
 
 /* What an access of memory took, by what it was counted as. */
 typedef struct Access {
-    uint64_t sectors, wavefronts, fresh;
+    uint64_t sectors, wavefronts, fresh, ideal;
 } Access;
 
 static Access counted(const Warp *warp, uint32_t pc) {
     const InsnCounts *counts = &warp->machine->counts->insns[pc];
-    return (Access){counts->sectors, counts->wavefronts, warp->machine->timing->sectors.fresh};
+    return (Access){counts->sectors, counts->wavefronts, warp->machine->timing->sectors.fresh,
+                    counts->ideal_wavefronts};
 }
 
 enum { SECTORS_OF_LINE = 4 };
@@ -334,7 +351,7 @@ static ExecResult execute_access(Warp *warp, const Insn *insn, const Cost *cost,
     ExecResult result = insn->row->exec(warp, insn, mask);
     Access access = counted(warp, pc);
     access = (Access){access.sectors - before.sectors, access.wavefronts - before.wavefronts,
-                      access.fresh - before.fresh};
+                      access.fresh - before.fresh, access.ideal - before.ideal};
     double latency = access_latency(timing, insn, cost, &access);
     issue(warp, cost);
     occupy_memory(warp, insn, cost, &access);
@@ -345,6 +362,12 @@ static ExecResult execute_access(Warp *warp, const Insn *insn, const Cost *cost,
         *open = timing_later(*open, start + latency);
     }
     results_at(warp, cost, start + latency);
+    note(warp, (TimeEvent){.ready = start,
+                           .end = start + latency,
+                           .issues = cost->issues,
+                           .busy = (double)access.wavefronts + lines_of(&access),
+                           .replays = (double)(access.wavefronts - access.ideal),
+                           .unit = TIME_SHARED});
     return result;
 }
 
@@ -359,6 +382,7 @@ static ExecResult execute_wgmma(Warp *warp, const Insn *insn, const Cost *cost, 
     occupy_cta(warp, TIME_TENSOR, clocks);
     issue_at(warp, cost, start);
     *open = timing_later(*open, start) + clocks * WARPS;
+    note(warp, (TimeEvent){.ready = start, .end = *open, .issues = 1});
     return insn->row->exec(warp, insn, mask);
 }
 
@@ -396,6 +420,8 @@ static ExecResult execute_wait(Warp *warp, const Insn *insn, const Cost *cost, u
     else if (cost->latency > 0)
         resume(warp, time->start + cost->latency, false);
     results_at(warp, cost, time->start + timing->costs->figures.simple);
+    if (timing->spent && !timing->turns.done && insn->is_branch && insn->target < time->pc)
+        turns_back(&timing->turns, &time->window, mask != 0, warp, time->start);
     return insn->row->exec(warp, insn, mask);
 }
 
@@ -432,6 +458,13 @@ ExecResult timing_execute(Warp *warp, const Insn *insn, uint32_t mask) {
     issue(warp, cost);
     issue_at(warp, cost, start);
     results_at(warp, cost, start + cost->latency);
+    note(warp, (TimeEvent){.ready = start,
+                           .end = start + cost->latency,
+                           .issues = cost->issues,
+                           .busy = cost->busy * (cost->unit < TIME_PARTITIONED
+                                                     ? timing->costs->figures.partitions
+                                                     : 1),
+                           .unit = (TimeUnit)cost->unit});
     return insn->row->exec(warp, insn, mask);
 }
 

@@ -6,6 +6,7 @@
 #include "sim/state/vector_clock.h"
 #include "sim/time/cost.h"
 #include "sim/time/sectors.h"
+#include "sim/time/turns.h"
 
 enum { TIME_GROUPS = 64 };
 
@@ -32,6 +33,7 @@ typedef struct WarpTime {
     TimeGroups queues[TIME_QUEUES];
     uint32_t pc;           /* the instruction that it is at */
     VEC(TimeShare) shares; /* of the stretch, where they are asked for */
+    TimeWindow window;     /* likewise, of the cluster whose turns are kept */
 } WarpTime;
 
 /* A program since its last barrier of all warps. */
@@ -61,6 +63,7 @@ typedef struct Timing {
     bool *seen;         /* by program counter */
     SimSpent *spent;    /* likewise, of all warps together; NULL: nobody asks */
     SimUnits *units_of; /* likewise: clocks of the SM's units */
+    TimeTurns turns;    /* likewise, of the first cluster */
 } Timing;
 
 /* `spent`: tell what each instruction takes. */

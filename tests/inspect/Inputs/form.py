@@ -27,7 +27,8 @@ FORM = {
     "registers": {"limit": int, "lines": [int]},
     "loops": [{"at": PLACE, "stages": int, "trips": (int, type(None)), "turns": (*NUMBER, type(None)), "turn_cycles": (*NUMBER, type(None)),
                "roles": [{"name": str, "warps": str, "clocks": NUMBER,
-                          "ops": [{"text": str, "kind": str, "at": PLACE, "from": NUMBER, "to": NUMBER, "ahead": int}]}]}],
+                          "ops": [{"text": str, "kind": str, "at": PLACE, "from": NUMBER, "to": NUMBER, "ahead": int}],
+                          "run": (dict, type(None))}]}],
     "profile": {"launch": {"grid": [int], "arguments": [str], "cycles": NUMBER, "alone_cycles": NUMBER, "rounds": int, "microseconds": NUMBER, "device": str, "unit": str, "bounds": dict},
                 "classes": [{"name": str, "warps": int, "cycles": NUMBER}], "traffic": {"read": TRAFFIC, "written": TRAFFIC},
                 "lines": [{"at": PLACE, **COUNTS}], "ptx": [{"line": int, **COUNTS}],
@@ -87,6 +88,12 @@ def check_report(report):
     for buffer in report["shared"]["buffers"]:
         if not 1 <= buffer["from"] <= buffer["to"] <= report["shared"]["steps"] or buffer["offset"] + buffer["bytes"] > report["shared"]["program_bytes"]:
             wrong.append(f"{buffer['name']} lies outside")
+    for role in (role for loop in report["loops"] for role in loop["roles"] if role["run"]):
+        check(role["run"], {"program": int, "warp": int, "turn": int, "turns": int, "clocks": NUMBER, "units": [{"name": str, "clocks": NUMBER, "replays": NUMBER}],
+                            "pieces": [{"kind": str, "at": PLACE, "ptx": [int], "count": int, "from": NUMBER, "to": NUMBER, "until": NUMBER, "replays": NUMBER,
+                                        "waits": bool}]}, "run", report)
+        if any(piece["to"] > role["run"]["clocks"] + 1 or piece["from"] < 0 or piece["until"] + 0.2 < piece["to"] for piece in role["run"]["pieces"]):
+            wrong.append("a piece of a turn is longer than the turn")
     if report["profile"]:
         if any(not 1 <= line["line"] <= len(ptx["lines"]) for line in report["profile"]["ptx"]):
             wrong.append("a counted line of the PTX is none")

@@ -131,6 +131,17 @@ def other():
     return made
 
 
+def ran():
+    """A report whose loop was run: a store with conflicts, the wait for it, and what all warps keep busy."""
+    made = report()
+    pieces = [{"kind": "wait", "at": [0, 12], "ptx": [20, 20], "count": 1, "from": 0, "to": 60.0, "until": 60.0, "replays": 0, "waits": True},
+              {"kind": "shared", "at": [0, 13], "ptx": [22, 25], "count": 4, "from": 60.0, "to": 100.0, "until": 130.0, "replays": 30.0, "waits": False},
+              {"kind": "product", "at": [0, 13], "ptx": [26, 26], "count": 1, "from": 130.0, "to": 190.0, "until": 260.0, "replays": 0, "waits": False}]
+    made["loops"][0]["roles"][1]["run"] = {"program": 2, "warp": 1, "turn": 8, "turns": 16, "clocks": 200.0, "pieces": pieces,
+                                           "units": [{"name": "issue", "clocks": 50.0, "replays": 0}, {"name": "shared memory", "clocks": 320.0, "replays": 240.0}]}
+    return made
+
+
 def moved(part, by):
     """A report whose source begins so many lines later in its file."""
     if isinstance(part, dict):

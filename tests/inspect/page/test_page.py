@@ -25,7 +25,7 @@ class Setting:
 
     def open(self, name, fragment="", size=SIZES[0], dark=False):
         if name not in self.made:
-            made = {"one": reports.report, "long": lambda: reports.report(10000), "empty": reports.empty, "moved": lambda: {**reports.report(), **{name: reports.moved(reports.report()[name], 100) for name in ("sources", "stages", "findings")}}, "two": lambda: [reports.report(), reports.other()]}[name]()
+            made = {"one": reports.report, "long": lambda: reports.report(10000), "empty": reports.empty, "ran": reports.ran, "moved": lambda: {**reports.report(), **{name: reports.moved(reports.report()[name], 100) for name in ("sources", "stages", "findings")}}, "two": lambda: [reports.report(), reports.other()]}[name]()
             self.made[name] = os.path.join(self.folder, name + ".html")
             reports.write_page(self.assets, made, self.made[name])
         page = self.browser.open(f"file://{self.made[name]}#{fragment}", *size, dark)
@@ -391,6 +391,32 @@ def test_pictures(setting):
     assert page.value("byId('told').textContent").startswith("PTX line 11: "), page.value("byId('told').textContent")
     page.key("Enter")
     same(page.value("[page.steps[page.stage].id, page.view.panes[0].list.here]"), ["ptx", 10], "the line of the PTX")
+    same(page.complaints, [])
+    page.close()
+
+
+def test_turns(setting):
+    """A loop that ran is shown as it ran beside what schedules have; conflicts are pieces of their own. Each says which it is."""
+    captions = "[...document.querySelectorAll('.panel figcaption')].map(caption => caption.textContent)"
+    page = setting.open("one", "panel=loops&dock=full")
+    page.until("document.querySelector('.panel svg')")
+    found = page.value(captions)
+    same(len(found), 1)
+    assert found[0].startswith("By the model of the compiler's schedules") and "no turn of it was kept" in found[0], found
+    page.close()
+    page = setting.open("ran", "panel=loops&dock=full", SIZES[1])
+    page.until("document.querySelectorAll('.panel svg.bar, .panel figure svg[role=group]').length === 2")
+    found = page.value(captions)
+    same([text.split(",")[0] for text in found], ["As it ran", "By the model of the compiler's schedules an estimate of one warp alone"])
+    for word in ("warp 1 of program 2, iteration 8 of 16, 200 clocks", "all warps keep shared memory busy for 320 clocks an iteration"):
+        assert word in found[0], f"the caption lacks {word}: {found[0]}"
+    boxes = page.value("[...document.querySelectorAll('.panel figure')].map(figure => (box => [box.left, box.top])(figure.getBoundingClientRect()))")
+    assert boxes[0][0] < boxes[1][0] and abs(boxes[0][1] - boxes[1][1]) < 2, f"not beside each other: {boxes}"
+    names = page.value("[...document.querySelectorAll('.bar[role=button]')].map(bar => bar.getAttribute('aria-label'))")
+    for word in ("clocks 60 to 100, of which 30 are replays of bank conflicts", "PTX 22 to 25, 4 instructions", "the warp is held up", "ends at 260", "shared memory: all 4 warps of a program keep it busy for 320 clocks", "240 are replays"):
+        assert any(word in name for name in names), f"no bar says {word}: {names}"
+    shares = page.value("[...document.querySelectorAll('.replays')].map(mark => mark.getBBox().width / mark.parentNode.querySelector('rect').getBBox().width)")
+    same([round(share, 2) for share in shares], [0.75, 0.75], "replays of the store in both iterations")
     same(page.complaints, [])
     page.close()
 
