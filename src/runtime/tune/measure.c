@@ -9,7 +9,7 @@
 #include <time.h>
 
 /* What is written between runs: more than any L2, of which the device may not say all. */
-enum { FLUSH_LEAST = 64 << 20 };
+enum { FLUSH_LEAST = 64 << 20, FLUSH_NO_CACHE = 4096 };
 
 static bool check(const Measurer *m, Diags *diags, DriverFunction function, CUresult result) {
     return fault_check(m->device, diags, function, result);
@@ -42,16 +42,23 @@ static bool make_events(Measurer *m, Diags *diags) {
     return true;
 }
 
+/* A driver that runs PTX itself has no caches: there it is written for the order of calls alone. */
+static size_t flush_bytes(const Device *device) {
+    const size_t l2 = (size_t)(device->l2_bytes > 0 ? device->l2_bytes : 0);
+    if (driver_runs_ptx(device->driver))
+        return FLUSH_NO_CACHE;
+    return 2 * l2 > FLUSH_LEAST ? 2 * l2 : FLUSH_LEAST;
+}
+
 bool measure_open(Measurer *m, Diags *diags, const Device *device, CUstream stream,
                   const tile_launch_options *options, MeasureBuffer *buffers,
                   uint32_t buffer_count) {
-    const size_t l2 = (size_t)(device->l2_bytes > 0 ? device->l2_bytes : 0);
     *m = (Measurer){.device = device,
                     .stream = stream,
                     .options = options,
                     .buffers = buffers,
                     .buffer_count = buffer_count,
-                    .flush_bytes = 2 * l2 > FLUSH_LEAST ? 2 * l2 : FLUSH_LEAST};
+                    .flush_bytes = flush_bytes(device)};
     if (device_allocate(device, diags, m->flush_bytes, &m->flush) && save_buffers(m, diags) &&
         make_events(m, diags) &&
         check(m, diags, DRIVER_stream_wait, device->driver->stream_wait(stream)))
