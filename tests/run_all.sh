@@ -12,16 +12,35 @@ log=build/test.log
 
 step() { printf '\n== %s (%ss)\n' "$*" "$SECONDS"; }
 
-configure_and_build() { # name cmake-arguments...
+configure() { # name cmake-arguments...
     local name=$1
     shift
     cmake -G Ninja -B "build/$name" -S . "$@" >"build/$name.log" 2>&1 || { cat "build/$name.log"; return 1; }
-    cmake --build "build/$name" -j "$jobs" >>"build/$name.log" 2>&1 || { tail -n 60 "build/$name.log"; return 1; }
+}
+
+build() { # name targets...: all, where none is named
+    cmake --build "build/$1" -j "$jobs" ${2:+--target "${@:2}"} >>"build/$1.log" 2>&1 || { tail -n 60 "build/$1.log"; return 1; }
+}
+
+# Long tests start first, so that none is left alone at the end: ctest goes by what they took the last time, and in a
+# fresh clone by tests/costs/NAME.txt.
+order_tests() { # name
+    local kept=build/$1/Testing/Temporary/CTestCostData.txt
+    if [ ! -e "$kept" ] && [ -e "tests/costs/$1.txt" ]; then
+        mkdir -p "$(dirname "$kept")"
+        cp "tests/costs/$1.txt" "$kept"
+    fi
+}
+
+# The programs of the tests with a label; what these need at run time they depend on.
+programs_of() { # name label
+    ctest --test-dir "build/$1" -N -L "$2" | sed -nE 's/^ *Test +#[0-9]+: ([a-z0-9_]+)$/test_\1/p'
 }
 
 run_ctest() { # name ctest-arguments...
     local name=$1
     shift
+    order_tests "$name"
     if ! ctest --test-dir "build/$name" -j "$jobs" --no-tests=error -V "$@" >"build/$name-test.log" 2>&1; then
         # Ctest's list of the failed tests, then what each of them said: a log that is cut keeps its end.
         tail -n 20 "build/$name-test.log"
@@ -38,20 +57,24 @@ step "formatting"
 git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format --dry-run -Werror
 
 step "release, gcc"
-configure_and_build release -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++
+configure release -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++
+build release
 run_ctest release
 
 step "checked, clang, ASan + UBSan + LeakSanitizer"
 # Assertions stay, and what sanitizers see; code without any optimisation takes four times as long.
-configure_and_build checked -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS_DEBUG=-O1 -g1" "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" \
+configure checked -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS_DEBUG=-O1 -g1" "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" \
     -DTILEC_CHECKED=ON -DTILEC_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+build checked
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1
 run_ctest checked
 
 step "threads, gcc, TSan"
-configure_and_build tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTILEC_SANITIZE=thread \
+configure tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTILEC_SANITIZE=thread \
     -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++
+mapfile -t programs < <(programs_of tsan threads)
+build tsan "${programs[@]}"
 run_ctest tsan -L threads
 
 # cmocka, lit, unittest and the kernel check each say how many they ran.
