@@ -14,7 +14,13 @@
 #include "interp/interp.h"
 #include "passes/passes.h"
 
-enum { PRODUCTS = 400, LAUNCHES = 3, ELEMENTS = 1 << 15, ARRAYS = 4, PARAMETERS = 14 };
+enum {
+    PRODUCTS = 400 / TILEC_TEST_PART,
+    LAUNCHES = 3,
+    ELEMENTS = 1 << 15,
+    ARRAYS = 4,
+    PARAMETERS = 14
+};
 
 typedef struct Draw {
     uint64_t state;
