@@ -1,7 +1,8 @@
 /* simplify: what facts prove. A value whose range is one number is that number (a comparison that
  * cannot fail, a remainder of zero); a minimum of values whose ranges do not overlap is one of
  * them; signed quotients and remainders of nonnegative values by powers of two are shifts and
- * masks, and a multiple that is divided and multiplied again is what it was; the index of a loop is
+ * masks, and a multiple that is divided and multiplied again is what it was; quotients and
+ * remainders in 64 bits of numbers of 32 are taken in 32, a subroutine less; the index of a loop is
  * below the loop's end. All decisions are taken on the unchanged function, then applied. */
 #include "passes/analysis/facts.h"
 #include "passes/analysis/fold.h"
@@ -13,7 +14,8 @@ typedef enum DecisionKind {
     TO_OPERAND,
     TO_DIVIDEND, /* of the quotient that is its operand */
     TO_SHIFT,
-    TO_MASK
+    TO_MASK,
+    TO_NARROW, /* operation, in 32 bits */
 } DecisionKind;
 
 typedef struct Decision {
@@ -52,6 +54,23 @@ static bool decide_power_of_two(const Decider *d, Op *op, Decision *out) {
     return true;
 }
 
+static bool is_within_int32(const ValueFacts *facts) {
+    return facts->lo >= INT32_MIN && facts->hi <= INT32_MAX;
+}
+
+/* Of 64 bits, where operands and result have 32: all but -2^31 by -1 do. */
+static bool decide_narrow(const Decider *d, Op *op, Decision *out) {
+    const ValueFacts *a = facts_of(d->facts, op_in(op, 0));
+    const ValueFacts *b = facts_of(d->facts, op_in(op, 1));
+    bool is_unsigned = op->code == OP_divui || op->code == OP_remui;
+    bool may_overflow = a->lo == INT32_MIN && b->lo <= -1 && b->hi >= -1;
+    if (op->out[0].type->dtype != DT_I64 || !is_within_int32(a) || !is_within_int32(b) ||
+        (is_unsigned ? a->lo < 0 || b->lo < 0 : may_overflow))
+        return false;
+    *out = (Decision){op, TO_NARROW, 0};
+    return true;
+}
+
 static bool decide_quotient(const Decider *d, Op *op, Decision *out) {
     const ValueFacts *a = facts_of(d->facts, op_in(op, 0));
     const ValueFacts *b = facts_of(d->facts, op_in(op, 1));
@@ -60,7 +79,7 @@ static bool decide_quotient(const Decider *d, Op *op, Decision *out) {
         *out = (Decision){op, TO_OPERAND, 0};
         return true;
     }
-    return decide_power_of_two(d, op, out);
+    return decide_power_of_two(d, op, out) || decide_narrow(d, op, out);
 }
 
 static bool is_quotient(const Op *op) {
@@ -161,6 +180,13 @@ static bool decide(Op *op, void *user) {
     return true;
 }
 
+static void narrow(Op *op) {
+    Builder b = builder_before(op);
+    const Type *type = type_with_dtype(b.ctx, op->out[0].type, DT_I32);
+    Value *in[2] = {build_trunci(&b, op_in(op, 0), type), build_trunci(&b, op_in(op, 1), type)};
+    rewrite_replace(op, build_extsi(&b, rewrite_like(&b, op, 2, in, type), op->out[0].type));
+}
+
 static void apply(const Decision *decision) {
     Op *op = decision->op;
     const Type *type = op->out[0].type;
@@ -184,6 +210,9 @@ static void apply(const Decision *decision) {
         break;
     case TO_MASK:
         rewrite_replace(op, build_andi(&b, op_in(op, 0), rewrite_int(&b, type, decision->value)));
+        break;
+    case TO_NARROW:
+        narrow(op);
         break;
     }
 }
