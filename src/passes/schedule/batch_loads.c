@@ -22,6 +22,10 @@
  *   the stretch, and all registers may be filled; nothing is moved.
  * Loads that may be delayed stay where they are and do not count.
  *
+ * So it is in each iteration of a loop that computes much, where all that is alive at once leaves
+ * an SM as many warps. A short loop ptxas unrolls, which puts loads of several iterations together;
+ * it would not if something stood between them.
+ *
  * Needs layouts. It stands at the end, so that no pass moves the loads apart again. */
 #include "ir/registers.h"
 #include "passes/analysis/pressure.h"
@@ -33,6 +37,7 @@ enum {
     MOST_LEVELS = 4,  /* the last one: and all behind it */
     WORTH_OPS = 4,    /* for each element loaded; of fewer ptxas loads all first by itself */
     SPECIAL_OPS = 8,  /* a function's, in such ops */
+    LOOP_OPS = 192,   /* of an iteration: ptxas does not unroll it */
     LEAST_WARPS = 16, /* that an SM is to hold all the same */
 };
 
@@ -174,8 +179,14 @@ static Op *last_beside_row(Func *func, Stretch *s) {
 
 /* Loads that much is computed from */
 
+static bool end_batch(Op *last) {
+    bool changed = !load_attrs(last)->ends_batch;
+    load_attrs(last)->ends_batch = true;
+    return changed;
+}
+
 /* Puts the loads of the level, and what they need, first in the rest of the stretch. */
-static void put_batch(Stretch *s, uint32_t level) {
+static bool put_batch(Stretch *s, uint32_t level) {
     Op *last = NULL;
     for (Op *op = s->first; op != s->end; op = op->next)
         if (is_batched(op) && level_of(s, op) == level + 1 && ptr_set_add(&s->needed, op))
@@ -183,15 +194,20 @@ static void put_batch(Stretch *s, uint32_t level) {
     assert(last);
     need_before(s, last);
     Op *place = s->first;
+    bool changed = false;
     for (Op *op = s->first, *next; op != s->end; op = next) {
         next = op->next;
-        if (op == place && ptr_set_has(&s->needed, op))
+        if (!ptr_set_has(&s->needed, op))
+            continue;
+        if (op == place) {
             place = next;
-        else if (ptr_set_has(&s->needed, op))
+        } else {
             op_move_before(op, place);
+            changed = true;
+        }
     }
     s->first = place;
-    load_attrs(last)->ends_batch = true;
+    return end_batch(last) || changed;
 }
 
 static bool is_no_product(Op *op, void *user) {
@@ -200,19 +216,16 @@ static bool is_no_product(Op *op, void *user) {
 
 static bool batch_stretch(Func *func, Stretch *s) {
     Op *last = last_beside_row(func, s);
-    if (last) {
-        load_attrs(last)->ends_batch = true;
-        return true;
-    }
-    if (!func_walk(func, is_no_product, NULL) || s->ops < WORTH_OPS * s->elements ||
+    if (last)
+        return end_batch(last);
+    bool is_short = op_loop_around(s->end) && s->ops < LOOP_OPS;
+    if (is_short || !func_walk(func, is_no_product, NULL) || s->ops < WORTH_OPS * s->elements ||
         s->registers + RESERVE_SCALARS > register_room(func, LEAST_WARPS))
         return false;
     bool changed = false;
     for (uint32_t level = 0; level + 1 < MOST_LEVELS; level++)
-        if (s->tiles[level] && s->accesses[level] > 1) {
-            put_batch(s, level);
-            changed = true;
-        }
+        if (s->tiles[level] && s->accesses[level] > 1)
+            changed |= put_batch(s, level);
     return changed;
 }
 
@@ -245,8 +258,17 @@ static bool batch_block(Batches *batches, Block *block) {
     return true;
 }
 
+/* Of each iteration, the first loads. */
+static bool batch_loop(Op *loop, void *user) {
+    Batches *batches = user;
+    batch_block(batches, loop->regions[0]);
+    return false;
+}
+
 bool pass_batch_loads(Func *func) {
     Batches batches = {.func = func};
     batch_block(&batches, func->body);
+    if (pressure_most_in_thread(func) + RESERVE_SCALARS <= register_room(func, LEAST_WARPS))
+        loops_inside_out(func->body, batch_loop, &batches);
     return batches.changed;
 }
