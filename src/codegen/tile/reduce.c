@@ -1,11 +1,11 @@
 /* Reductions: within the thread, then within the warp; and maps, register by register.
  *
  * Let P be the layout with the index bits of the reduced axis deleted. Registers of equal P
- * hold terms of one result and are combined as a tree. What remains is the space of lane masks c
- * for which P(c) is also the P of some register combination v: lane ^ c holds, in register ^ v,
- * terms of the same result. One butterfly per vector of a basis of this space finishes every lane
- * at once, and every lane ends with the result. Masks under which a thread holds the very same
- * elements (copies) are left out.
+ * hold terms of one result and are combined first (reduce_thread.c). What remains is the space of
+ * lane masks c for which P(c) is also the P of some register combination v: lane ^ c holds, in
+ * register ^ v, terms of the same result. One butterfly per vector of a basis of this space
+ * finishes every lane at once, and every lane ends with the result. Masks under which a thread
+ * holds the very same elements (copies) are left out.
  *
  * Where a thread has terms of many results, a butterfly shuffles each of them in each step, for the
  * same result in all lanes. Sharing them out is less: in each step a lane gives half of what it has
@@ -17,6 +17,7 @@
 #include "codegen/lowerings.h"
 #include "codegen/tile/combine.h"
 #include "codegen/tile/ordered.h"
+#include "codegen/tile/reduce_thread.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
 #include "codegen/values/regions.h"
@@ -123,41 +124,6 @@ static int find_butterflies(const Layout *l, uint32_t dropped, Butterfly *steps)
         }
     }
     return count;
-}
-
-/* Combines `n` registers as a balanced tree, into the first of them, depth first: so few partial
- * results are alive at once that their operands may be computed as they are needed. */
-static void combine_tree(Cg *cg, const Combiner *c, Lv *values, const uint32_t *members,
-                         uint32_t n) {
-    if (n < 2)
-        return;
-    uint32_t half = 1u << (31 - __builtin_clz(n - 1));
-    combine_tree(cg, c, values, members, half);
-    combine_tree(cg, c, values, members + half, n - half);
-    cg_combine(cg, c, &values[members[0] * c->n], &values[members[half] * c->n],
-               &values[members[0] * c->n]);
-}
-
-/* Combines the registers of equal kept image; the result goes to the lowest of each class.
- * leader[reg] tells which that is, class_of[image] one more than it (0: none). */
-static void reduce_in_thread(Cg *cg, const Combiner *c, const Plan *plan, uint32_t dropped,
-                             Lv *values, uint32_t *leader, uint32_t *class_of) {
-    uint32_t *members = ARENA_ARRAY(cg->arena, uint32_t, plan->count);
-    for (uint32_t reg = 0; reg < plan->count; reg++) {
-        uint32_t image = bits_drop(layout_reg_image(plan->layout, reg), dropped);
-        if (!class_of[image])
-            class_of[image] = reg + 1;
-        leader[reg] = class_of[image] - 1;
-    }
-    for (uint32_t first = 0; first < plan->count; first++) {
-        if (leader[first] != first)
-            continue;
-        uint32_t n = 0;
-        for (uint32_t reg = first; reg < plan->count; reg++)
-            if (leader[reg] == first && plan->rep[reg] == reg)
-                members[n++] = reg;
-        combine_tree(cg, c, values, members, n);
-    }
 }
 
 /* Sharing results out among lanes */
@@ -277,7 +243,7 @@ void lower_reduce(Cg *cg, const Op *op) {
             cg_unsupported_layout(cg, op);
             nsteps = 0;
         }
-    reduce_in_thread(cg, &c, plan, dropped, values, leader, class_of);
+    cg_reduce_in_thread(cg, &c, plan, dropped, values, leader, class_of);
     reduce_in_warp(cg, &c, plan, leader, steps, nsteps, values);
 
     for (uint32_t k = 0; k < op->nout; k++) {
