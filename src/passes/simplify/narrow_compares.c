@@ -260,6 +260,8 @@ static Value *bound_of(const Narrower *n, Builder *b, const Side *side, const Si
     const Type *i64 = type_scalar(b->ctx, DT_I64), *i32 = type_scalar(b->ctx, DT_I32);
     Range range = bound_range(n, side, other), cut = cut_range(n, side, pred);
     int64_t constant = other->constant - side->constant;
+    if (range.lo == range.hi && range.lo >= cut.lo && range.lo <= cut.hi)
+        return rewrite_int(b, i32, range.lo);
     Value *bound = sum_of(b, sum_of(b, NULL, other, 1), side, -1);
     if (!bound || constant) {
         Value *number = rewrite_int(b, i64, constant);
