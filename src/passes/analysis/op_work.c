@@ -125,16 +125,26 @@ static OpWork gather_work(const WorkContext *c, const Type *type) {
     return work;
 }
 
-/* As the lowering goes: within threads registers are renamed, or selected; between lanes words of
- * them are shuffled and selected. */
+/* Within threads registers are renamed, which is free, or chosen by the thread among several. */
+static double selections(const Layout *to, const Layout *from) {
+    LaneMove move = lane_move(to, from);
+    uint32_t chosen_by = 0;
+    for (int i = 0; i < move.threads; i++)
+        chosen_by |= move.reg_of_thread[i];
+    double among = (double)(UINT64_C(1) << __builtin_popcount(chosen_by));
+    return (double)layout_owned_registers(to) * (among - 1);
+}
+
+/* As the lowering goes; between lanes words of registers are shuffled and selected. */
 static OpWork convert_work(const WorkContext *c, const Op *op) {
-    const Type *in = op_in(op, 0)->type, *out = op->out[0].type;
-    LaneMoveCost cost = lane_move_cost(out, out->layout, in->layout);
-    bool crosses = layout_classify(out->layout, in->layout) > CONVERT_REGISTERS;
-    double shuffles = crosses ? (double)cost.shuffles : 0;
+    const Layout *to = op->out[0].type->layout, *from = op_in(op, 0)->type->layout;
+    if (layout_classify(to, from) <= CONVERT_REGISTERS)
+        return (OpWork){.issue = selections(to, from)};
+    LaneMoveCost cost = lane_move_cost(op->out[0].type, to, from);
+    double shuffles = (double)cost.shuffles;
     return (OpWork){.issue = shuffles + (double)cost.selects,
                     .memory = shuffles * c->warps * WARP / figure(c, FIGURE_RATE_SHUFFLE),
-                    .latency = crosses ? figure(c, FIGURE_LATENCY_SHUFFLE) : 0};
+                    .latency = figure(c, FIGURE_LATENCY_SHUFFLE)};
 }
 
 static double region_ops(const Op *op) {
