@@ -182,7 +182,7 @@ function latencyBars(report, side) {
         el("p", { class: "quiet" }, `A program alone takes ${count(alone)} clocks (${plural(launch.rounds || 1, "round")} of programs on an SM, one after another: ${count(launch.bounds?.latency || 0)} µs). Of these a warp, in the mean of all:`),
         el("div", { class: "bars waits" }, shown.map(wait => row(["waits ", wait.what, " ", el("button", { class: "bare mono", type: "button", title: sourceText(link(wait.line)).trim(), onclick: () => page.view.showPtx(side, wait.line) }, wait.name)], wait.clocks,
             `${link(wait.line) >= 0 ? `${lineText(link(wait.line), side)}, ` : ""}${count(Number(wait.times.toPrecision(3)))} × ${count(Math.round(wait.clocks / Math.max(wait.times, 1e-9)))} clocks`)),
-        rest >= 0.5 && row("waits elsewhere", rest, plural(waits.length - shown.length, "place")), row("executes", Math.max(0, alone - all), "and waits for its turn at units"))];
+        rest >= 0.5 && row(shown.length ? "waits elsewhere" : "waits", rest, plural(waits.length - shown.length, "place")), row("executes", Math.max(0, alone - all), "and waits for its turn at units"))];
 }
 
 function classBars(profile) {

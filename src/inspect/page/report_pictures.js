@@ -56,7 +56,7 @@ function makeLoopsPanel(body, report, side) {
     const roles = report.loops.flatMap(loop => loop.roles || []), ran = roles.some(role => role.run);
     const kinds = [...new Set(roles.flatMap(role => [...(role.ops || []), ...(role.run?.pieces || [])].map(op => op.kind)))];
     body.append(el("div", { class: "legend pad" }, kinds.map(kind => el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: kindOf({ kind }).hue } }), kind)),
-        ran && [el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: REPLAYS } }), "replays of bank conflicts"), el("span", { class: "nowrap" }, el("span", { class: "swatch flight" }), "its result is on the way")],
+        ran && [roles.some(role => [...(role.run?.pieces || []), ...(role.run?.units || [])].some(part => part.replays >= 0.5)) && el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: REPLAYS } }), "replays of bank conflicts"), el("span", { class: "nowrap" }, el("span", { class: "swatch flight" }), "its result is on the way")],
         el("span", { class: "quiet" }, "Two iterations, the second one pale; what reaches past the line of its iteration goes on beside the next one.")));
     [...report.loops].sort((a, b) => (b.stages || 0) - (a.stages || 0)).forEach(loop => {
         const turns = loop.trips || loop.turns, trips = turns ? `, ${count(turns)} iteration${turns === 1 ? "" : "s"}` : "";
