@@ -5,9 +5,9 @@
 #include "sim/check/flags.h"
 #include "sim/exec/mbarrier.h"
 #include "sim/exec/registers.h"
+#include "sim/exec/shared_accesses.h"
 #include "sim/exec/splits.h"
 #include "sim/exec/wgmma.h"
-#include "sim/report/shared.h"
 #include "sim/state/program.h"
 #include "sim/time/timing.h"
 

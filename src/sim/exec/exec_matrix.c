@@ -3,9 +3,9 @@
 #include "sim/check/findings.h"
 #include "sim/check/races.h"
 #include "sim/exec/memory.h"
+#include "sim/exec/shared_accesses.h"
 #include "sim/exec/splits.h"
 #include "sim/parse/table.h"
-#include "sim/report/shared.h"
 #include "sim/state/warp.h"
 
 static unsigned matrix_count(const Insn *insn) {

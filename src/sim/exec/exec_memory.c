@@ -6,8 +6,8 @@
 #include "sim/check/races_global.h"
 #include "sim/exec/alu.h"
 #include "sim/exec/memory.h"
+#include "sim/exec/shared_accesses.h"
 #include "sim/parse/table.h"
-#include "sim/report/shared.h"
 #include "sim/state/host_memory.h"
 #include "sim/state/program.h"
 

@@ -57,6 +57,13 @@ static void add_bitmap(SimCounts *to, uint64_t **bitmap, const uint64_t *from, u
         sum[i] |= from[i];
 }
 
+/* Of equal ones that of the first program is, whichever thread of the host runs it. */
+bool shared_is_worse(const SimSharedAccess *one, const SimSharedAccess *than) {
+    const uint64_t mine = (uint64_t)one->wavefronts * than->ideal_wavefronts;
+    const uint64_t other = (uint64_t)than->wavefronts * one->ideal_wavefronts;
+    return mine != other ? mine > other : one->program < than->program;
+}
+
 void counts_add(SimCounts *to, const SimCounts *from) {
     for (uint32_t pc = 0; pc < from->insn_count; pc++)
         insn_counts_add(&to->insns[pc], &from->insns[pc]);

@@ -61,3 +61,7 @@ void sim_traffic(const SimModule *module, const SimCounts *counts, SimTraffic *r
 uint32_t sim_programs(const SimCounts *counts) {
     return counts->programs;
 }
+
+const SimSharedAccess *sim_shared_access(const SimCounts *counts, uint32_t number) {
+    return number < counts->insn_count ? counts->shared[number] : NULL;
+}

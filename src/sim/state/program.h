@@ -39,7 +39,7 @@ struct Cta {
     uint8_t *shared, *shared_def;
     uint64_t shared_end;         /* the address behind its last byte */
     SharedCell *writes;          /* by byte */
-    struct WordReaders *readers; /* by word; NULL until a warp reads (report/shared.h) */
+    struct WordReaders *readers; /* by word; NULL until a warp reads (exec/shared_accesses.h) */
     uint64_t accesses;           /* readings so far */
     SharedCell **reads;          /* by clock_index, then byte; NULL until the warp reads */
     uint32_t register_pool;      /* free registers, as so many of each thread of one warp */

@@ -3,7 +3,7 @@
  * A word is read again when some warp of the program has read it since it was last written, as the
  * cells of the race checks tell writes apart. What lanes of one access read at once is one reading:
  * it is given to all of them. */
-#include "sim/report/shared.h"
+#include "sim/exec/shared_accesses.h"
 
 enum { WORD_BYTES = 4 };
 
@@ -52,14 +52,7 @@ static void note_read(Warp *warp, InsnCounts *counts, const uint64_t *addresses,
     }
 }
 
-/* Keeps the access if it takes more passes for each that would do than the one kept so far; of
- * equal ones that of the first program, whichever thread of the host runs it. */
-bool shared_is_worse(const SimSharedAccess *one, const SimSharedAccess *than) {
-    const uint64_t mine = (uint64_t)one->wavefronts * than->ideal_wavefronts;
-    const uint64_t other = (uint64_t)than->wavefronts * one->ideal_wavefronts;
-    return mine != other ? mine > other : one->program < than->program;
-}
-
+/* Keeps the access if it is worse than the one kept so far. */
 static void keep_worst(Warp *warp, uint32_t pc, const SimSharedAccess *access) {
     SimCounts *counts = warp->machine->counts;
     SimSharedAccess **kept = &counts->shared[pc];
@@ -95,8 +88,4 @@ void count_shared_of(Warp *warp, const Insn *insn, const uint64_t *addresses, ui
     const InsnCounts before = *counts;
     count_shared(counts, addresses, mask, size);
     note_shared(warp, insn, addresses, mask, size, use, &before);
-}
-
-const SimSharedAccess *sim_shared_access(const SimCounts *counts, uint32_t number) {
-    return number < counts->insn_count ? counts->shared[number] : NULL;
 }

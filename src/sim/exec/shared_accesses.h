@@ -1,7 +1,7 @@
 /* What accesses of shared memory by threads show beyond their number: which words each instruction
  * touches at once where it is worst, and how often words are read again. */
-#ifndef TILEC_SIM_REPORT_SHARED_H
-#define TILEC_SIM_REPORT_SHARED_H
+#ifndef TILEC_SIM_EXEC_SHARED_ACCESSES_H
+#define TILEC_SIM_EXEC_SHARED_ACCESSES_H
 #include "sim/report/counters.h"
 #include "sim/state/program.h"
 
