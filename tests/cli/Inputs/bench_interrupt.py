@@ -12,7 +12,7 @@ SHAPES = {
     "kernel": "scale",
     "args": {"x": "randn:fp32[n]", "factor": 0.5},
     "grid": "cdiv(n, BLOCK)",
-    "shapes": {"n": list(range(16, 1000, 16))},
+    "shapes": {"n": list(range(16, 16000, 16))},  # more than are measured until the signal arrives
 }
 with tempfile.TemporaryDirectory() as folder:
     with open(os.path.join(folder, "shapes.json"), "w", encoding="ascii") as file:
@@ -30,7 +30,8 @@ with tempfile.TemporaryDirectory() as folder:
     with open(os.path.join(folder, "t.csv"), encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
     measured = [line for line in lines if line["runs"] != "0"]
-    assert len(measured) == len(rows) >= 2 and len(lines) == len(SHAPES["shapes"]["n"]) > len(rows)
+    # The signal may arrive when a shape is measured and its line is not printed yet.
+    assert len(rows) >= 2 and 0 <= len(measured) - len(rows) <= 1 and len(lines) == len(SHAPES["shapes"]["n"]) > len(rows)
     assert all(row.split()[0] == f"n={line['n']}" for row, line in zip(rows, measured))
     assert os.path.exists(os.path.join(folder, "pictures", "sweep.svg"))
 print("interrupted")
