@@ -6,17 +6,18 @@
  *     sum of a * b                  fma for each, where a tree has a product and half an addition
  *     sum of x where m, else 0      an addition under a predicate, where a tree selects first
  *
- * So many chains go on in turn that none waits for itself: results of neighbouring registers, which
- * mostly share what they are masked by, and where these are few several parts of each. */
+ * So many chains go on in turn that none waits for itself. Of masked terms they are those of
+ * results in neighbouring registers, which mostly share what they are masked by; of products, whose
+ * operands several results would hold at once, parts of one result first. */
 #include "codegen/tile/reduce_thread.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/values.h"
 #include "ir/order.h"
 #include <math.h>
 
-/* A scheduler with one warp has a result back after four issues, and other work between them: so
- * many chains go on in turn, at least the first of these. Of fewer terms a chain saves nothing. */
-enum { LEAST_IN_TURN = 4, WANTED_IN_TURN = 8, LEAST_TERMS_OF_CHAIN = 4 };
+/* A scheduler with one warp has a result back after four issues. Of fewer terms a chain saves
+ * nothing. */
+enum { LEAST_IN_TURN = 4, MOST_IN_TURN = 8, LEAST_TERMS_OF_CHAIN = 4 };
 
 /* Terms of one result, in registers of ascending number. */
 typedef struct Terms {
@@ -45,34 +46,45 @@ static const Op *made_for(const Op *reduce, const Value *value) {
 
 /* Does combining with it change nothing, but for what a sum of floats makes of -0? */
 static bool is_neutral(const Op *only, const Value *value) {
+    static const struct {
+        OpCode code;
+        double neutral;
+    } table[] = {
+        {OP_addf, 0.0},      {OP_maxf, -INFINITY},    {OP_maxf_nan, -INFINITY},
+        {OP_minf, INFINITY}, {OP_minf_nan, INFINITY}, {OP_addi, 0.0},
+        {OP_ori, 0.0},       {OP_xori, 0.0},
+    };
     double number;
     int64_t integer;
-    if (value_float_constant(value, &number))
-        return (only->code == OP_addf && number == 0 && !signbit(number)) ||
-               ((only->code == OP_maxf || only->code == OP_maxf_nan) && number == -INFINITY) ||
-               ((only->code == OP_minf || only->code == OP_minf_nan) && number == INFINITY);
-    return value_int_constant(value, &integer) && integer == 0 &&
-           (only->code == OP_addi || only->code == OP_ori || only->code == OP_xori);
+    if (value_int_constant(value, &integer))
+        number = (double)integer;
+    else if (!value_float_constant(value, &number))
+        return false;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].code == only->code)
+            return number == table[i].neutral && !signbit(number) == !signbit(table[i].neutral);
+    return false;
 }
 
 /* How terms are made and combined, where chains are fewer instructions. */
 typedef struct Chains {
     const Combiner *c;
     Lv *values;        /* by register */
+    const Lv *terms;   /* what they are, where a mask chooses; NULL: as they are */
     const Lv *mask;    /* by register: which of them count; NULL: all */
     const Lv *neutral; /* what the others count as */
 } Chains;
 
-static bool find_chains(Cg *cg, const Combiner *c, uint32_t count, Lv *values, Chains *out) {
+static bool find_chains(Cg *cg, const Combiner *c, Chains *out) {
     const Op *only = combine_only_op(c->op);
     if (!only || !combine_commutes(c->op))
         return false;
     const Value *term = op_in(c->op, 0);
     const Op *def = made_for(c->op, term);
-    *out = (Chains){c, values, .mask = NULL};
+    *out = (Chains){.c = c};
     if (def && def->code == OP_select && is_neutral(only, op_in(def, 2)) &&
         type_is_tile(op_in(def, 0)->type)) {
-        memcpy(values, cg_in(cg, def, 1), count * sizeof *values);
+        out->terms = cg_in(cg, def, 1);
         out->mask = cg_in(cg, def, 0);
         out->neutral = cg_in(cg, def, 2);
         return true;
@@ -96,7 +108,7 @@ static Lv extended(Cg *cg, const Chains *chains, uint32_t reg, Lv acc) {
 /* The terms of `n` results, which have as many each, in `parts` chains for each, turn by turn. */
 static void combine_chains(Cg *cg, const Chains *chains, const Terms *results, uint32_t n,
                            uint32_t parts) {
-    Lv acc[WANTED_IN_TURN] = {NULL};
+    Lv acc[MOST_IN_TURN] = {NULL};
     for (uint32_t i = 0; i < results[0].count; i++)
         for (uint32_t r = 0; r < n; r++) {
             uint32_t at = r * parts + i % parts;
@@ -109,24 +121,32 @@ static void combine_chains(Cg *cg, const Chains *chains, const Terms *results, u
         chains->values[results[r].regs[0]] = acc[r * parts];
 }
 
-/* Parts of each of `n` results of `terms` terms; 0: chains would wait or save nothing. */
-static uint32_t chain_parts(uint32_t n, uint32_t terms) {
-    uint32_t parts = WANTED_IN_TURN;
-    while (parts > 1 && (parts * n > WANTED_IN_TURN || terms < parts * LEAST_TERMS_OF_CHAIN))
-        parts /= 2;
-    return parts * n >= LEAST_IN_TURN && terms >= parts * LEAST_TERMS_OF_CHAIN ? parts : 0;
+/* Results in turn of `n` of `terms` terms each, and parts of each; 0: chains would wait or save
+ * nothing. */
+static uint32_t results_in_turn(uint32_t n, uint32_t terms, bool masked, uint32_t *parts) {
+    uint32_t group = !masked ? 1 : n < MOST_IN_TURN ? n : MOST_IN_TURN;
+    *parts = (masked ? MOST_IN_TURN : LEAST_IN_TURN) / group;
+    while (*parts > 1 && terms < *parts * LEAST_TERMS_OF_CHAIN)
+        *parts /= 2;
+    while (!masked && group * *parts < LEAST_IN_TURN)
+        group *= 2;
+    return terms < LEAST_TERMS_OF_CHAIN || group * *parts < LEAST_IN_TURN || n % group ? 0 : group;
 }
 
 static void combine_all(Cg *cg, const Combiner *c, const Plan *plan, Lv *values,
                         const Terms *results, uint32_t n) {
     Chains chains;
-    uint32_t group = n < WANTED_IN_TURN ? n : WANTED_IN_TURN;
-    uint32_t parts = n ? chain_parts(group, results[0].count) : 0;
-    if (!parts || n % group || !find_chains(cg, c, plan->count, values, &chains)) {
+    uint32_t parts = 0, group = 0;
+    if (n && find_chains(cg, c, &chains))
+        group = results_in_turn(n, results[0].count, chains.mask, &parts);
+    if (!group) {
         for (uint32_t r = 0; r < n; r++)
             combine_tree(cg, c, values, results[r]);
         return;
     }
+    chains.values = values;
+    if (chains.terms)
+        memcpy(values, chains.terms, plan->count * sizeof *values);
     for (uint32_t r = 0; r < n; r += group)
         combine_chains(cg, &chains, &results[r], group, parts);
 }

@@ -217,11 +217,16 @@ static void rewrite(const Join *join, int top) {
 
 /* Where */
 
+static bool is_mask(const Op *op) {
+    return (op->code == OP_andi || op->code == OP_ori) && type_is_tile(op_out(op)->type) &&
+           op_out(op)->type->dtype == DT_I1;
+}
+
 /* All that becomes of the mask is choices. */
 static bool chooses(const Value *mask) {
     value_for_each_use (use, mask) {
         const Op *user = use->user;
-        bool joins = user->code == OP_andi || user->code == OP_ori || user->code == OP_broadcast;
+        bool joins = user->code == OP_broadcast || is_mask(user);
         if (joins ? !chooses(op_out(user)) : user->code != OP_select || use != &user->in[0])
             return false;
     }
@@ -240,11 +245,6 @@ typedef struct Joiner {
     Arena *arena;
     VEC(Op *) roots;
 } Joiner;
-
-static bool is_mask(const Op *op) {
-    return (op->code == OP_andi || op->code == OP_ori) && type_is_tile(op_out(op)->type) &&
-           op_out(op)->type->dtype == DT_I1;
-}
 
 static bool note(Op *op, void *user) {
     Joiner *joiner = user;
