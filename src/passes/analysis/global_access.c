@@ -213,6 +213,16 @@ static const Poly *take_multiple(const Pair *p, const Poly *poly, const Term *st
     return poly;
 }
 
+/* Is there still a number of such rows in it that is no constant? */
+static bool has_multiple(const Poly *poly, const Term *stride) {
+    Term row = *stride, times;
+    row.factor = 1;
+    for (int i = 0; poly && i < poly->count; i++)
+        if (term_quotient(&poly->terms[i], &row, &times))
+            return true;
+    return false;
+}
+
 /* Constant strides of both tiles, the longest first, and how far an element of the earlier one may
  * be behind an element of the later one along each: -before to behind. */
 typedef struct Grid {
@@ -313,6 +323,8 @@ static bool rows_apart(const Pair *p) {
         by_launch = true;
         first = take_multiple(p, first, &stride->terms[0], &at);
         step = take_multiple(p, step, &stride->terms[0], &advance);
+        if (has_multiple(first, &stride->terms[0]) || has_multiple(step, &stride->terms[0]))
+            return false;
         int64_t least = at + (p->past ? advance : 0);
         if ((advance >= 0 && least >= rows_a) || (advance <= 0 && least <= -rows_b))
             return true;
@@ -322,7 +334,20 @@ static bool rows_apart(const Pair *p) {
            llabs(advance) <= MOST_DISTANCE && grid_apart(p, &grid, at, advance);
 }
 
-/* Stores in different iterations, of rows as far apart as the launch says. */
+/* A dimension of the tile has rows that lie as far apart. */
+static bool has_rows(const GlobalAccess *access, const Affine *form, const Term *apart) {
+    Term times;
+    for (int d = 0; d < form->rank; d++) {
+        const Poly *stride = form->dims[d].stride;
+        for (int i = 0; i < stride->count && access->pointer->type->shape[d] > 1; i++)
+            if (term_quotient(&stride->terms[i], apart, &times) && !times.degree)
+                return true;
+    }
+    return false;
+}
+
+/* Stores in different iterations, of rows as far apart as the launch says. Tiles of such rows may
+ * have one row at different places: of these rows_apart knows. */
 static bool rows_stored(const Pair *p) {
     int64_t at, rest, advance;
     if (!both_store(p) || p->step->count != 1 || !p->step->terms[0].degree)
@@ -330,7 +355,8 @@ static bool rows_stored(const Pair *p) {
     Term row = p->step->terms[0];
     advance = row.factor;
     row.factor = 1;
-    return poly_is_constant(take_multiple(p, p->first, &row, &at), &rest) &&
+    return !has_rows(p->earlier, p->a, &row) && !has_rows(p->later, p->b, &row) &&
+           poly_is_constant(take_multiple(p, p->first, &row, &at), &rest) &&
            (advance > 0 ? at + advance > 0 : at + advance < 0);
 }
 

@@ -166,6 +166,19 @@ def through_loops(rng):
     yield make("overlap_store", {"x": numbers(rng, (6, 128)), "out": numbers(rng, 6 * 128), "n": 6}, {"N": 128, "hop": 48},
                lambda x, out: overlapped(x, out, 48, False))
 
+    def patched(x, out, hop):
+        for i, patch in enumerate(x):
+            out[i * hop:i * hop + 16, :32] = patch
+    for hop in (4, 16):
+        yield make("patches", {"x": numbers(rng, (5, 16, 32)), "out": numbers(rng, (80, 40)), "n": 5, "stride": 40}, {"M": 16, "N": 32, "HOP": hop},
+                   lambda x, out, hop=hop: patched(x, out, hop), name=str(hop))
+
+    def moved(x, by):
+        x[by:by + 16, :32] = x[:16, :32].copy()
+        x[32:48, :32] = x[16:32, 31::-1]
+    for by in (16, 25):
+        yield make("rows_moved", {"x": numbers(rng, (48, 40)), "by": by, "stride": 40}, {"M": 16, "N": 32}, lambda x, by=by: moved(x, by), name=str(by))
+
     def sums(x):
         x[:] = np.cumsum(x)
     yield make("prefix", {"x": numbers(rng, 512)}, {"N": 512}, sums)
