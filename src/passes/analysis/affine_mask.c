@@ -105,6 +105,8 @@ static void add_conditions(Masks *m, Value *mask, const int *place) {
     if (op && op->code == OP_andi) {
         add_conditions(m, op_in(op, 0), place);
         add_conditions(m, op_in(op, 1), place);
+    } else if (op && op_has(op, HINT)) {
+        add_conditions(m, op_in(op, 0), place);
     } else if (op && op->code == OP_cmpi) {
         add_comparison(m, op, place);
     } else if (op && op->nin == 1 && shape_sources(op, source)) {
