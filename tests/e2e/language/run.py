@@ -14,16 +14,22 @@ import tempfile
 
 import numpy as np
 
-KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels.py")
+import algorithm_cases
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+KERNELS, ALGORITHMS = os.path.join(HERE, "kernels.py"), os.path.join(HERE, "algorithms.py")
 DEVICES = [("cpu", "sm_90a"), ("sim", "sm_80"), ("sim", "sm_90a")]
 
 
-def run(tilec, device, kernel, arrays, defines, outputs):
-    """What a launch of one program leaves in `outputs`, or its message."""
+def run(tilec, device, kernel, arrays, defines, outputs, file=KERNELS):
+    """What a launch of one program leaves in `outputs`, or its message. Arrays may be numbers."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [tilec, "run", KERNELS, "-k", kernel, "--grid", "(1,)", "--cache-dir", "none"]
+        command = [tilec, "run", file, "-k", kernel, "--grid", "(1,)", "--cache-dir", "none"]
         command += [] if device[0] == "cuda" else ["--device", device[0], "--target", device[1]]
         for name, array in arrays.items():
+            if isinstance(array, int):
+                command += ["-a", f"{name}={array}"]
+                continue
             path = os.path.join(folder, name + ".npy")
             np.save(path, array)
             command += ["-a", f"{name}={path}"]
@@ -253,16 +259,17 @@ def small_products(numbers):
 
 
 def cases(device):
-    """(kernel, arrays, defines, wanted) of each launch."""
+    """(kernel, arrays, defines, wanted, file) of each launch."""
     numbers = np.random.default_rng(7)
     for make in (orders, choices, bytes_counted, functools.partial(pieces, device=device), others, elements, shapes, small_products):
-        yield from make(numbers)
+        yield from ((*case, KERNELS) for case in make(numbers))
+    yield from ((*case, ALGORITHMS) for case in algorithm_cases.cases(numbers))
 
 
-def judge(tilec, device, kernel, arrays, defines, wanted):
+def judge(tilec, device, kernel, arrays, defines, wanted, file):
     """None, or what is wrong with a launch."""
-    got = run(tilec, device, kernel, arrays, defines, list(wanted))
-    what = f"{kernel} {' '.join(str(a.dtype) for a in arrays.values())} {defines} {' '.join(device)}"
+    got = run(tilec, device, kernel, arrays, defines, list(wanted), file)
+    what = f"{kernel} {' '.join(str(a.dtype) if isinstance(a, np.ndarray) else str(a) for a in arrays.values())} {defines} {' '.join(device)}"
     if isinstance(got, str):
         return f"{what}: {got}"
     for array, (name, right) in zip(got, wanted.items()):
