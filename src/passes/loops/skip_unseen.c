@@ -252,8 +252,10 @@ static bool mask_is_off(Unseen *u, Value *mask, Value **off) {
         return false;
     if (op_has(op, MOVES) && op->nin == 1)
         return mask_is_off(u, op_in(op, 0), off);
+    if (op->code == OP_cmpi)
+        return comparison_is_off(u, mask, off);
     if (op->code != OP_andi && op->code != OP_ori)
-        return op->code == OP_cmpi && comparison_is_off(u, mask, off);
+        return false;
     Value *a = NULL, *b = NULL;
     bool a_known = mask_is_off(u, op_in(op, 0), off ? &a : NULL);
     bool b_known = mask_is_off(u, op_in(op, 1), off ? &b : NULL);
