@@ -257,6 +257,17 @@ static int32_t least_warps(const Work *work, int32_t warps) {
     return is_long || is_plain ? SMALL_CTA_WARPS : 1;
 }
 
+/* A row goes through phases: it is loaded, reduced, computed, stored. What keeps memory busy is
+ * that other rows of the SM are in other phases. With half the warps, of twice the registers each,
+ * an SM holds as many elements of them and more rows, which wait for fewer warps at each barrier;
+ * most of all where a row does not fill its tile. A CTA of 32 warps is alone on its SM either way,
+ * and stays as large as threads have few registers of it. */
+static int32_t warps_for_row(const Work *work, int32_t warps) {
+    bool is_row = work->reduces && !work->reduces_in_loop && !work->looped && !work->scans;
+    bool is_alone = warps > LARGE_CTA_WARPS && per_thread(work->access, warps) <= ACCESS_REGISTERS;
+    return is_row && warps > SMALL_CTA_WARPS && !is_alone ? warps / 2 : warps;
+}
+
 static int32_t choose_num_warps(const Work *work) {
     int32_t warps = warps_for(work->access, ACCESS_REGISTERS);
     if (warps > LARGE_CTA_WARPS && per_thread(work->bytes, LARGE_CTA_WARPS) <= ACCESS_BYTES)
@@ -266,7 +277,7 @@ static int32_t choose_num_warps(const Work *work) {
     if (wants_half(work, warps))
         warps /= 2;
     warps = larger(warps, least_warps(work, warps));
-    return work->dot ? warps_for_dots(work, warps) : warps;
+    return work->dot ? warps_for_dots(work, warps) : warps_for_row(work, warps);
 }
 
 static int32_t choose_programs(const Work *work, int32_t warps) {
