@@ -24,7 +24,7 @@
 #include "passes/simplify/simplify.h"
 #include "support/vec.h"
 
-enum { MAX_NODES = 16 };
+enum { MAX_NODES = 16, MAX_USES = 64 };
 
 typedef enum NodeKind {
     NODE_BOUND, /* moving <= value, or >= */
@@ -222,12 +222,14 @@ static bool is_mask(const Op *op) {
            op_out(op)->type->dtype == DT_I1;
 }
 
-/* All that becomes of the mask is choices. */
-static bool chooses(const Value *mask) {
+/* All that becomes of the mask is choices, as far as so many uses tell: parts of masks may be
+ * shared by many others, which are met along each way. */
+static bool chooses(const Value *mask, int *left) {
     value_for_each_use (use, mask) {
         const Op *user = use->user;
         bool joins = user->code == OP_broadcast || is_mask(user);
-        if (joins ? !chooses(op_out(user)) : user->code != OP_select || use != &user->in[0])
+        if ((*left)-- <= 0 ||
+            (joins ? !chooses(op_out(user), left) : user->code != OP_select || use != &user->in[0]))
             return false;
     }
     return !value_unused(mask);
@@ -248,7 +250,8 @@ typedef struct Joiner {
 
 static bool note(Op *op, void *user) {
     Joiner *joiner = user;
-    if (is_mask(op) && loop_around(op) && chooses(op_out(op)))
+    int left = MAX_USES;
+    if (is_mask(op) && loop_around(op) && chooses(op_out(op), &left))
         vec_push(joiner->arena, &joiner->roots, op);
     return true;
 }
