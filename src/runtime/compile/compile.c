@@ -396,9 +396,8 @@ static int32_t spilled(const Resources *resources) {
 }
 
 /* Whether the code with all registers is better than the first, which spills. One register that is
- * stored and loaded once costs less than the room of a block on an SM; where it holds less than
- * half of the blocks, so do a few: then a thread may take a register more for each byte that is
- * stored or loaded no longer. */
+ * stored and loaded once costs less than the room of a block on an SM, and two less than that of
+ * more than half of the blocks. */
 static bool is_better(const Compilation *c, const Resources *first, const Resources *retried) {
     enum { ONE_REGISTER = 8 };
     if (!retried->known || spilled(retried) >= spilled(first))
@@ -407,9 +406,8 @@ static bool is_better(const Compilation *c, const Resources *first, const Resour
     Resources few = *first, all = *retried;
     resources_occupancy(&few, meta->target, meta->threads, meta->shared_bytes);
     resources_occupancy(&all, meta->target, meta->threads, meta->shared_bytes);
-    if (2 * all.blocks_per_sm < few.blocks_per_sm)
-        return retried->registers - first->registers <= spilled(first) - spilled(retried);
-    return all.blocks_per_sm >= few.blocks_per_sm || spilled(first) > ONE_REGISTER;
+    int32_t worth = 2 * all.blocks_per_sm < few.blocks_per_sm ? 2 * ONE_REGISTER : ONE_REGISTER;
+    return all.blocks_per_sm >= few.blocks_per_sm || spilled(first) > worth;
 }
 
 /* The assembler spills a few bytes at times to keep room for more blocks on an SM, and so does a
