@@ -138,11 +138,9 @@ void find_read_again(Finder *f) {
         return;
     vec_for_each (line, &f->profile->lines) {
         SimCount all = {0};
-        double again = 0;
         vec_for_each (ptx, &f->profile->ptx) {
             if (!finding_is_at(ptx, line->at) || !ptx->count.words)
                 continue;
-            again += passes_again(&ptx->count);
             all.words += ptx->count.words;
             all.first_words += ptx->count.first_words;
             all.own_words += ptx->count.own_words;
