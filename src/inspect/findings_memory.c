@@ -201,25 +201,10 @@ void find_uncoalesced(Finder *f) {
 
 /* Waits */
 
-/* Without its guard. */
-static Str name_of(Str text) {
-    if (text.len && text.ptr[0] == '@')
-        while (text.len && text.ptr[0] != ' ' && text.ptr[0] != '\t')
-            text = (Str){text.ptr + 1, text.len - 1};
-    while (text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\t'))
-        text = (Str){text.ptr + 1, text.len - 1};
-    return text;
-}
-
-static bool begins(Str text, const char *word) {
-    const size_t len = strlen(word);
-    return text.len >= len && !memcmp(text.ptr, word, len);
-}
-
 static bool waits_for_copies(const ProfileLine *line) {
-    const Str name = name_of(line->text);
-    return begins(name, "cp.async.wait_") || begins(name, "mbarrier.try_wait") ||
-           begins(name, "mbarrier.test_wait");
+    const Str name = profile_opcode(line->text);
+    return str_begins(name, "cp.async.wait_") || str_begins(name, "mbarrier.try_wait") ||
+           str_begins(name, "mbarrier.test_wait");
 }
 
 /* The innermost loop that is at the place, or the first that has copies. */
@@ -277,7 +262,7 @@ void find_waiting_pipeline(Finder *f) {
 }
 
 static bool is_global_load(const ProfileLine *line) {
-    return !strcmp(line->class, "global") && begins(name_of(line->text), "ld.");
+    return !strcmp(line->class, "global") && str_begins(profile_opcode(line->text), "ld.");
 }
 
 void find_load_latency(Finder *f) {
@@ -316,9 +301,9 @@ void find_barriers(Finder *f) {
         uint64_t warps = 0;
         uint32_t worst = 0;
         vec_for_each (ptx, &f->profile->ptx) {
-            const Str name = name_of(ptx->text);
+            const Str name = profile_opcode(ptx->text);
             if (!finding_is_at(ptx, line->at) || strcmp(ptx->class, "barrier") != 0 ||
-                !(begins(name, "bar.") || begins(name, "barrier.")))
+                !(str_begins(name, "bar.") || str_begins(name, "barrier.")))
                 continue;
             waits += ptx->spent.waits;
             warps += ptx->count.warps;

@@ -72,6 +72,8 @@ void profile_add_loop(Arena *arena, Profile *profile, const SimModule *module,
                       const SimCounts *counts, const SimTime *time, uint32_t branch);
 void profile_add_turn(Arena *arena, const SimModule *module, const SimTime *time,
                       ProfileLoop *loop);
+/* The text of an instruction from its name on, without its guard. */
+Str profile_opcode(Str text);
 /* What a loop of the Tile IR became, where a warp spends most of it; NULL: none was run. */
 const ProfileLoop *profile_loop(const Profile *profile, Ctx *ctx, const Op *loop);
 #endif

@@ -4,13 +4,7 @@
 
 enum { MOST_PIECES = 240 };
 
-static bool begins(Str text, const char *word) {
-    const size_t len = strlen(word);
-    return text.len >= len && !memcmp(text.ptr, word, len);
-}
-
-/* Without its guard. */
-static Str name_of(Str text) {
+Str profile_opcode(Str text) {
     if (text.len && text.ptr[0] == '@')
         while (text.len && text.ptr[0] != ' ' && text.ptr[0] != '\t')
             text = (Str){text.ptr + 1, text.len - 1};
@@ -45,9 +39,9 @@ static const struct {
 };
 
 static TraceOpKind kind_of(const SimInsn *insn) {
-    const Str name = name_of(insn->text);
+    const Str name = profile_opcode(insn->text);
     for (size_t i = 0; i < sizeof kind_of_name / sizeof *kind_of_name; i++)
-        if (begins(name, kind_of_name[i].word))
+        if (str_begins(name, kind_of_name[i].word))
             return kind_of_name[i].kind;
     if (!strcmp(insn->class, "shared"))
         return TRACE_OP_SHARED;

@@ -153,11 +153,6 @@ static Str trim(Str line) {
     return line;
 }
 
-static bool begins(Str line, const char *word) {
-    const size_t len = strlen(word);
-    return line.len >= len && !memcmp(line.ptr, word, len);
-}
-
 static void read_file(Places *places, Str line) {
     Str rest = behind(line, ".file");
     uint32_t number;
@@ -176,12 +171,12 @@ static TracePlaces places_of_ptx(Places *places, Str text) {
     TracePlace now = {0};
     for (Str rest = text; rest.len;) {
         const Str line = trim(next_line(&rest));
-        if (begins(line, ".file"))
+        if (str_begins(line, ".file"))
             read_file(places, line);
     }
     for (Str rest = text; rest.len;) {
         const Str line = trim(next_line(&rest));
-        bool is_loc = begins(line, ".loc");
+        bool is_loc = str_begins(line, ".loc");
         if (is_loc) {
             Str numbers = behind(line, ".loc");
             uint32_t file = 0, number = 0;
@@ -205,16 +200,16 @@ static TracePlaces places_of_sass(Places *places, Str text) {
     TracePlace now = {0};
     for (Str rest = text; rest.len;) {
         const Str line = trim(next_line(&rest));
-        if (begins(line, "//## File")) {
+        if (str_begins(line, "//## File")) {
             now.line = number_behind(line, "\", line ");
             now.file = source_named(places->ctx, quoted(line), now.line);
             if (!now.file)
                 now.line = 0;
         }
-        if (begins(line, ".section"))
+        if (str_begins(line, ".section"))
             now = (TracePlace){0};
         vec_push(&places->ctx->arena, &at,
-                 begins(line, "/*") || begins(line, "//##") ? now : (TracePlace){0});
+                 str_begins(line, "/*") || str_begins(line, "//##") ? now : (TracePlace){0});
     }
     return at;
 }

@@ -21,6 +21,11 @@ static inline Str str_from(const char *text) {
 static inline bool str_eq(Str a, Str b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
+
+static inline bool str_begins(Str text, const char *word) {
+    const size_t len = strlen(word);
+    return text.len >= len && !memcmp(text.ptr, word, len);
+}
 static inline bool str_is(Str a, const char *text) {
     return str_eq(a, str_from(text));
 }

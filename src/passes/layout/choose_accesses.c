@@ -188,8 +188,7 @@ static bool is_of_product(const Value *value, int *left) {
 /* What lies as a product makes it is stored from there, whatever the coalesced layout is. */
 static bool stores_product(const Op *op) {
     int left = FOLLOWED_OPS;
-    return multiplies_around(op) ||
-           (op_has(op, STORE) && op->nin > 1 && is_of_product(op_in(op, 1), &left));
+    return op_has(op, STORE) && (multiplies_around(op) || is_of_product(op_in(op, 1), &left));
 }
 
 /* In how many loops those accesses stand that decide. What a loop stores by narrower accesses than
@@ -305,7 +304,7 @@ static int64_t group_cost(const Choice *choice, const Group *group, const Layout
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         const Access *access = &choice->accesses[i];
         const Layout *from;
-        if (!decides(group, access) || (op_has(access->op, STORE) && stores_product(access->op)))
+        if (!decides(group, access) || stores_product(access->op))
             continue;
         int64_t once = op_has(access->op, STORE) ? least_to_write(choice, access, layout, &from)
                                                  : access_cost(access, layout);
