@@ -69,7 +69,7 @@ class Attention:
         length, of_heads = self.q.shape[2], []
         rows = torch.tensor(sorted({*range(96), *range(length // 2, length // 2 + 64), *range(length - 64, length)}), device="cuda")
         for batch, head in ((0, 0), (-1, -1)):
-            q, k, v = (x[batch, head].double() for x in (self.q, self.k, self.v))  # the first and the last of keys, too
+            q, k, v = (x[batch, head].double() for x in (self.q, self.k, self.v))
             scores = q[rows] @ k.T * self.scale
             if self.causal:
                 scores.masked_fill_(torch.arange(length, device="cuda")[None, :] > rows[:, None], -math.inf)
