@@ -132,6 +132,29 @@ static void test_totals(void **state) {
     sim_test_end(&test);
 }
 
+/* A copy of which nothing is read fills shared memory with zeros: it uses no byte of global memory,
+ * however large it would be. */
+static void test_copy_of_nothing(void **state) {
+    uint32_t x[128] = {0};
+    SimTest test = sim_test_begin();
+    assert_non_null(sim_test_parse(
+        &test, PTX_HEADER ".visible .entry k(.param .u64 x) .reqntid 32,1,1 {" DECLARE
+                          ".shared .align 16 .b8 kept[512];\n"
+                          "ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x; mov.u32 %r2, kept;\n"
+                          "mad.lo.u32 %r3, %r1, 16, %r2; mul.wide.u32 %rd2, %r1, 16;\n"
+                          "add.u64 %rd3, %rd1, %rd2; mov.u32 %r4, %ctaid.x; shl.b32 %r4, %r4, 4;\n"
+                          "cp.async.cg.shared.global [%r3], [%rd3], 16, %r4;\n"
+                          "cp.async.commit_group; cp.async.wait_group 0; ret; }"));
+    assert_true(sim_test_run(&test, (SimLaunch){.grid = {2, 1, 1}},
+                             (SimArrayArg[]){{"x", x, sizeof x, NULL}}, 1));
+    const Totals totals = report_totals(test.module, test.counts);
+    assert_int_equal(totals.read.moved, 512); /* of the second program */
+    assert_int_equal(totals.read.used, 512);
+    assert_int_equal(totals.read.distinct, 512);
+    assert_int_equal(totals.sum.wavefronts, 8);
+    sim_test_end(&test);
+}
+
 /* A bulk copy is one request, and moves a sector once though it comes in pieces. */
 static void test_stream(void **state) {
     InsnCounts counts = {0};
@@ -191,7 +214,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_live),      cmocka_unit_test(test_counts_add),
         cmocka_unit_test(test_totals),    cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_occupancy),
+        cmocka_unit_test(test_occupancy), cmocka_unit_test(test_copy_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

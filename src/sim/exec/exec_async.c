@@ -109,7 +109,8 @@ ExecResult exec_cp_async(Warp *warp, const Insn *insn, uint32_t mask) {
         count_global(counts, sources, read, (uint32_t)size);
     if (written) {
         const InsnCounts before = *counts;
-        (read ? count_wavefronts : count_shared)(counts, dests, written, (uint32_t)size);
+        counts->requests += !read; /* which fills with zeros alone: no byte of global memory */
+        count_wavefronts(counts, dests, written, (uint32_t)size);
         note_shared(warp, insn, dests, written, (uint32_t)size, SHARED_WRITE, &before);
     }
     return EXEC_NEXT;
