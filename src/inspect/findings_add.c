@@ -48,19 +48,21 @@ uint32_t finding_hottest(const Finder *f, TracePlace at) {
 }
 
 /* What the clock says of the launch without it: at most, since what comes to light then is none of
- * what it knows. */
-static double gain_of(Finder *f) {
+ * what it knows. NULL: nothing has run. */
+static const SimTime *left_of(Finder *f) {
     const SimSaving saving = f->saving;
     f->saving = (SimSaving){0};
     if (!f->profile || !f->profile->has_time)
-        return 0;
-    const double gain = f->profile->time.us - sim_time_without(&f->profile->time, &saving);
-    return gain > 0 ? gain : 0;
+        return NULL;
+    SimTime *left = ARENA_NEW(f->arena, SimTime);
+    *left = sim_time_without(&f->profile->time, &saving);
+    return left;
 }
 
 Finding *finding_add(Finder *f, TracePlace at, double cycles, const char *figures, ...) {
     const FindingInfo *info = f->info;
-    const double gain = gain_of(f);
+    const SimTime *left = left_of(f);
+    const double less = left ? f->profile->time.us - left->us : 0, gain = less > 0 ? less : 0;
     if (f->total > 0 && cycles < LEAST_SHARE * f->total && gain < LEAST_SHARE * f->profile->time.us)
         return NULL;
     StrBuf text = strbuf(f->arena);
@@ -78,6 +80,7 @@ Finding *finding_add(Finder *f, TracePlace at, double cycles, const char *figure
                        .ptx_line = finding_hottest(f, at),
                        .cycles = cycles < f->total ? cycles : f->total,
                        .gain = gain,
+                       .left = gain > 0 ? left : NULL,
                        .rank = (uint32_t)f->kind});
     return &f->found->data[f->found->len - 1];
 }

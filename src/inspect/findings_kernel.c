@@ -28,6 +28,14 @@ static double tensor_clocks(const Finder *f, const TraceDot *dot) {
     return steps / finding_figure(f, rate);
 }
 
+/* How often a warp comes by the line: the turns of the loop around it. */
+static double times_at(const Finder *f, TracePlace at) {
+    const TraceLoop *loop = finding_loop_around(f, at);
+    const ProfileLoop *ran =
+        loop && f->profile ? profile_loop(f->profile, f->trace->ctx, loop->loop) : NULL;
+    return ran && ran->turns > 0 ? ran->turns : 1;
+}
+
 /* Through what only names, converts or computes elements. */
 static bool reads_at(const Finder *f, const Value *value, TracePlace at, unsigned budget) {
     const Op *op = value->def;
@@ -75,6 +83,7 @@ void find_fma_dot(Finder *f) {
         finding_save_line(f, dot->at, 1);
         if (f->profile)
             save_operands(f, dot);
+        f->saving.tensor = tensor_clocks(f, dot) * times_at(f, dot->at);
         Finding *found = finding_add(
             f, dot->at, cycles,
             "%lld x %lld x %lld of %s by fma, for which tensor cores take about %.0f clocks each "

@@ -1,7 +1,10 @@
 /* The report as JSON; docs/inspecting.md has its form. */
 #include "inspect/report.h"
 
+#include "ir/registers.h"
 #include "runtime/compile/build_info.h"
+
+#include <math.h>
 
 typedef struct Writer {
     const Report *report;
@@ -508,6 +511,30 @@ static void put_pictures(Writer *w) {
     strbuf_puts(w->out, "]");
 }
 
+/* In hundredths of a microsecond, as all of them are written: so the parts add up as they stand. */
+static double hundredths(double us) {
+    return floor(us * 100 + 0.5) / 100;
+}
+
+/* A time, its least times, and the parts that it is the sum of. */
+static void put_time(Writer *w, const SimTime *time) {
+    const SimParts *parts = &time->parts;
+    const char *name;
+    const double longest = hundredths(sim_longest(time, &name)), all = hundredths(time->us);
+    const double launch = hundredths(parts->launch), uneven = hundredths(parts->uneven);
+    const double code = hundredths(parts->code);
+    const double beside = all - launch - longest - uneven - code;
+    strbuf_printf(w->out,
+                  "\"microseconds\": %.2f, \"bounds\": {\"latency\": %.2f, \"unit\": %.2f, "
+                  "\"l2\": %.2f, \"dram\": %.2f}, \"unit\": ",
+                  all, time->latency_us, time->unit_us, time->l2_us, time->dram_us);
+    strbuf_json(w->out, str_from(time->unit ? time->unit : ""));
+    strbuf_printf(w->out,
+                  ", \"parts\": {\"launch\": %.2f, \"longest\": %.2f, \"beside\": %.2f, "
+                  "\"uneven\": %.2f, \"code\": %.2f, \"name\": \"%s\"}",
+                  launch, longest, beside > 0 ? beside : 0, uneven, code, name);
+}
+
 static void put_launch(Writer *w, const Profile *profile) {
     const SimTime *time = &profile->time;
     strbuf_printf(w->out, "{\"launch\": {\"grid\": [%u, %u, %u], \"arguments\": [",
@@ -519,18 +546,16 @@ static void put_launch(Writer *w, const Profile *profile) {
     strbuf_puts(w->out, "], ");
     if (profile->has_time) {
         strbuf_printf(w->out,
-                      "\"cycles\": %.0f, \"alone_cycles\": %.0f, \"rounds\": %.0f, "
-                      "\"microseconds\": %.2f, \"device\": \"%s\", "
-                      "\"bounds\": {\"latency\": %.2f, \"unit\": %.2f, \"l2\": %.2f, "
-                      "\"dram\": %.2f}, \"unit\": ",
-                      time->program_clocks, time->cta_clocks, time->rounds, time->us,
-                      time->device ? time->device : "", time->latency_us, time->unit_us,
-                      time->l2_us, time->dram_us);
-        strbuf_json(w->out, str_from(time->unit ? time->unit : ""));
+                      "\"cycles\": %.0f, \"alone_cycles\": %.0f, \"warp_cycles\": %.0f, "
+                      "\"rounds\": %.0f, \"device\": \"%s\", ",
+                      time->program_clocks, time->cta_clocks, profile->cycles, time->rounds,
+                      time->device ? time->device : "");
+        put_time(w, time);
     } else {
-        strbuf_puts(w->out, "\"cycles\": 0, \"alone_cycles\": 0, \"rounds\": 0, \"microseconds\": "
-                            "0, \"device\": \"\", \"bounds\": "
-                            "null, \"unit\": \"\"");
+        strbuf_puts(w->out,
+                    "\"cycles\": 0, \"alone_cycles\": 0, \"warp_cycles\": 0, "
+                    "\"rounds\": 0, \"device\": \"\", \"microseconds\": 0, \"bounds\": null, "
+                    "\"unit\": \"\", \"parts\": null");
     }
     strbuf_putc(w->out, '}');
 }
@@ -598,17 +623,22 @@ static void put_profile(Writer *w) {
     strbuf_puts(w->out, "]}");
 }
 
-/* Its share of a warp's clocks, and what the launch gains without it at most; null: not known. */
+/* Its share of a warp's clocks, and what the launch gains without it at most and takes then; null:
+ * not known. */
 static void put_gain(Writer *w, const Finding *finding) {
     const Profile *profile = w->report->profile;
     if (profile && profile->cycles > 0 && finding->cycles > 0)
         strbuf_printf(w->out, ", \"share\": %.4f", finding->cycles / profile->cycles);
     else
         strbuf_puts(w->out, ", \"share\": null");
-    if (profile && profile->has_time && finding->gain > 0)
-        strbuf_printf(w->out, ", \"gain_us\": %.2f, ", finding->gain);
-    else
-        strbuf_puts(w->out, ", \"gain_us\": null, ");
+    if (!finding->left) {
+        strbuf_puts(w->out, ", \"gain_us\": null, \"left\": null, ");
+        return;
+    }
+    strbuf_printf(w->out, ", \"gain_us\": %.2f, \"left\": {",
+                  hundredths(profile->time.us) - hundredths(finding->left->us));
+    put_time(w, finding->left);
+    strbuf_puts(w->out, "}, ");
 }
 
 static void put_findings(Writer *w) {

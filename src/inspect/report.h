@@ -9,9 +9,10 @@ typedef struct Finding {
     TracePlace at;     /* file 0: of the kernel as a whole */
     uint32_t ptx_line; /* where it shows in the PTX; 0: nowhere */
     const char *title, *figures, *why, *remedy;
-    double cycles; /* of a warp that it takes part of; 0: not known */
-    double gain;   /* us that the launch takes less without it, at most; 0: not known */
-    uint32_t rank; /* of its row */
+    double cycles;       /* of a warp that it takes part of; 0: not known */
+    double gain;         /* us that the launch takes less without it, at most; 0: not known */
+    const SimTime *left; /* what it takes then, and why; NULL: not known */
+    uint32_t rank;       /* of its row */
 } Finding;
 
 typedef VEC(Finding) Findings;

@@ -185,9 +185,19 @@ typedef struct SimUnits {
     double clocks[SIM_UNITS]; /* of an SM */
 } SimUnits;
 
+/* What the time of a launch is the sum of, in us. */
+typedef struct SimParts {
+    double launch;  /* of any launch, also one that does nothing */
+    double longest; /* the longest of the least times: latency, the busiest unit, L2 or DRAM */
+    double beside;  /* what of the other least times does not hide behind it */
+    double uneven;  /* that the longest program is there when the others have ended */
+    double code;    /* that instructions are fetched for the first time */
+} SimParts;
+
 /* How long a launch takes on a device, by the clock of a few of its programs. */
 typedef struct SimTime {
     double us;
+    SimParts parts; /* of it */
     /* What each of these alone would take. */
     double latency_us; /* programs one after another on each SM, as many at once as it holds */
     double unit_us;    /* the busiest unit of SMs */
@@ -195,7 +205,7 @@ typedef struct SimTime {
     const char *unit;      /* which one that is */
     uint32_t registers;    /* of a thread */
     uint32_t ctas_per_sm;  /* that are there at once */
-    double cta_clocks;     /* of a program alone, the mean */
+    double cta_clocks;     /* of a program alone by latency, the mean: `latency_us` is made of it */
     double rounds;         /* of programs one after another on an SM, as many at once as it holds */
     double footprint;      /* bytes of global memory that the launch touches, at least once */
     double moved;          /* bytes between SMs and L2 */
@@ -233,11 +243,15 @@ typedef struct SimTurn {
 typedef struct SimSaving {
     double clocks;  /* of a program alone */
     SimUnits units; /* that it occupies */
+    double tensor;  /* clocks of tensor cores that do a program's work instead */
     double sectors; /* the part of 1 of what moves between SMs, L2 and DRAM */
 } SimSaving;
 
-/* The time of the launch without it, all else being as it is, in us. */
-double sim_time_without(const SimTime *time, const SimSaving *saving);
+/* The launch without it, all else being as it is: its time, parts and least times. */
+SimTime sim_time_without(const SimTime *time, const SimSaving *saving);
+/* The longest of the least times, and what it is of: "latency", the name of a unit, "L2", "DRAM".
+ */
+double sim_longest(const SimTime *time, const char **name);
 
 typedef struct SimTimeOptions {
     uint32_t registers; /* of a thread, as an assembler says; 0: an estimate */

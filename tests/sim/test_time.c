@@ -4,6 +4,8 @@
 
 #include "target/machine.h"
 
+#include <math.h>
+
 enum { WORDS = 1 << 22, THREADS = 128 };
 
 #define DECLARE                                                                                    \
@@ -107,25 +109,44 @@ static void test_occupancy(void **state) {
     assert_true(spilled.us > few.us);
 }
 
+/* The parts of a launch's time add up to it, and it is no less than what an empty launch and any of
+ * the least times take. */
+static void check_parts(const SimTime *time) {
+    const SimParts *parts = &time->parts;
+    const double sum = parts->launch + parts->longest + parts->beside + parts->uneven + parts->code;
+    const double bounds[] = {time->latency_us, time->unit_us, time->l2_us, time->dram_us};
+    const char *name = NULL;
+    assert_true(fabs(sum - time->us) < 1e-6);
+    assert_true(parts->beside >= 0 && parts->uneven >= 0 && parts->code >= 0);
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        assert_true(time->us >= parts->launch + bounds[i] - 1e-6);
+    assert_true(fabs(sim_longest(time, &name) - parts->longest) < 1e-6 && name);
+}
+
 /* Without nothing the launch takes what it takes, without everything what an empty one does, and
  * in between the less the more is saved. */
 static void check_savings(const SimTime *time, uint32_t insns) {
     SimSaving saving = {0};
-    double before = sim_time_without(time, &saving);
+    double before = sim_time_without(time, &saving).us;
     assert_true(before > time->us - 1e-6 && before < time->us + 1e-6);
     for (int step = 0; step < 2; step++) {
         saving.clocks += time->cta_clocks / 2;
         for (unsigned unit = 0; unit < SIM_UNITS; unit++)
             for (uint32_t pc = 0; pc < insns; pc++)
                 saving.units.clocks[unit] += time->units[pc].clocks[unit] / 2;
-        const double after = sim_time_without(time, &saving);
-        assert_true(after < before);
-        before = after;
+        const SimTime after = sim_time_without(time, &saving);
+        assert_true(after.us < before);
+        check_parts(&after);
+        before = after.us;
     }
     saving = (SimSaving){.clocks = 1e9, .sectors = 1};
     for (unsigned unit = 0; unit < SIM_UNITS; unit++)
         saving.units.clocks[unit] = 1e9;
-    assert_true(sim_time_without(time, &saving) < before + 1e-6);
+    assert_true(sim_time_without(time, &saving).us < before + 1e-6);
+    /* What tensor cores do instead takes as long as they take. */
+    saving.tensor = 4 * time->cta_clocks + 4 * time->program_clocks;
+    const SimTime instead = sim_time_without(time, &saving);
+    assert_true(instead.us > time->us && instead.latency_us > time->latency_us);
 }
 
 /* What the instruction that begins with `name` takes; what all take is the life of a warp, or what
@@ -154,6 +175,7 @@ static SimSpent spent_at(const char *text, const char *name) {
     }
     if (!(all > time.program_clocks - 1 && all < time.program_clocks + 1))
         fail_msg("instructions take %f clocks, the program %f", all, time.program_clocks);
+    check_parts(&time);
     check_savings(&time, sim_insn_count(test.module));
     sim_test_end(&test);
     return found;

@@ -144,10 +144,15 @@ function findingCards() {
 function costLine(report, finding) {
     const whole = report.profile?.launch?.microseconds, parts = [];
     if (finding.gain_us > 0 && whole > 0)
-        parts.push(el("b", {}, `gains at most ${count(finding.gain_us)} µs`), ` of ${count(whole)} (${percent(finding.gain_us / whole)})`);
+        parts.push(el("b", {}, `gains at most ${count(finding.gain_us)} µs`), ` of ${count(whole)} (${percent(finding.gain_us / whole)})`, leftText(finding.left));
     if (finding.share > 0)
         parts.push(parts.length ? ` · ` : "", `${percent(finding.share)} of a warp's clocks`);
     return parts.length ? el("p", { class: "cost", title: COST_TERMS }, parts) : "";
+}
+
+/* What a launch takes that a finding is mended in: no gain goes below it. */
+function leftText(left) {
+    return left ? el("span", { title: partsOf(left).map(([title, part, what]) => `${count(part)} µs ${title}: ${what}`).join("\n") }, `, leaves ${count(left.microseconds)}: ${partsOf(left).map(([title, part]) => `${count(part)} ${title}`).join(" + ")}`) : "";
 }
 
 const COST_TERMS = "Gains at most: the launch's time less what the clock predicts for it without this cause, with all else as it is; an upper bound, since something else comes instead.\nOf a warp's clocks: of a program's warps in the mean, as the column cycles has them.";

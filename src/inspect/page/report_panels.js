@@ -144,13 +144,28 @@ function makeLinesPanel(body, report, side) {
         el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 300px" } }, timeBars(report.profile.launch), latencyBars(report, side), classBars(report.profile), trafficTable(report.profile)));
 }
 
+/* What a least time is of, by its name in the report. */
+const BOUND_TERMS = { latency: "programs one after another, each as if it had the SM to itself: below is what it waits for", unit: "what all programs of an SM keep its busiest unit busy", l2: "bytes between SMs and L2 at its rate", dram: "bytes from memory at its rate" };
+
 /* What the launch would take if only one thing held it up; the longest does. */
 function timeBars(launch) {
     const bounds = Object.entries(launch?.bounds || {}).filter(([, time]) => time > 0), names = { latency: "latency", unit: launch?.unit || "unit", l2: "L2 cache", dram: "memory" };
     const most = Math.max(...bounds.map(([, time]) => time));
-    const terms = { latency: "programs one after another, each as if it had the SM to itself: below is what it waits for", unit: "what all programs of an SM keep its busiest unit busy", l2: "bytes between SMs and L2 at its rate", dram: "bytes from memory at its rate" };
     return bounds.length ? [el("h3", {}, "Least time by what holds it up"), el("div", { class: "bars" }, bounds.sort(([, a], [, b]) => b - a).map(([name, time]) => [
-        el("span", { title: terms[name] }, names[name] || name), el("span", { class: "track" }, el("i", { vars: { width: `${100 * time / most}%` } })), el("span", { class: "num" }, `${count(time)} µs`)]))] : [];
+        el("span", { title: BOUND_TERMS[name] }, names[name] || name), el("span", { class: "track" }, el("i", { vars: { width: `${100 * time / most}%` } })), el("span", { class: "num" }, `${count(time)} µs`)])), timeParts(launch)] : [];
+}
+
+/* The parts that the launch's time is the sum of: [title, microseconds, what it is]. */
+function partsOf(time) {
+    const parts = time?.parts;
+    return parts ? [["any launch", parts.launch, "what a launch takes that does nothing"], [`by ${parts.name}`, parts.longest, "the longest of the least times"], ["beside it", parts.beside, "what of the other least times does not hide behind the longest"],
+        ["longest program", parts.uneven, "that some programs take longer than the mean"], ["fetching code", parts.code, "machine code comes from L2 once"]].filter(([, part]) => part > 0.004) : [];
+}
+
+function timeParts(launch) {
+    const parts = partsOf(launch);
+    return parts.length ? [el("h3", {}, `The launch: ${count(launch.microseconds)} µs are`), el("div", { class: "bars" }, parts.map(([title, part, what]) => [
+        el("span", { title: what }, title), el("span", { class: "track" }, el("i", { vars: { width: `${100 * part / launch.microseconds}%` } })), el("span", { class: "num" }, `${count(part)} µs`)]))] : [];
 }
 
 /* What an instruction that holds warps up waits for, by its name. */
@@ -178,11 +193,12 @@ function latencyBars(report, side) {
     const all = waits.reduce((sum, wait) => sum + wait.clocks, 0), shown = waits.slice(0, 5).filter(wait => wait.clocks >= 0.02 * alone), rest = all - shown.reduce((sum, wait) => sum + wait.clocks, 0);
     const row = (label, clocks, note) => [el("div", { class: "wait" }, label, note && el("span", { class: "quiet" }, ` ${note}`)), el("span", { class: "track" }, el("i", { vars: { width: `${Math.min(100, 100 * clocks / alone)}%` } })), el("span", { class: "num" }, `${count(Math.round(clocks))}  ${percent(clocks / alone)}`)];
     const link = line => page.profiles[side].ptx.get(line) && page.reports[side] ? linkOf(side, report.stages.find(stage => stage.kind === "ptx").at[line]) : -1;
+    const crowded = launch.cycles - alone, ends = alone + crowded - launch.warp_cycles;
     return [el("h3", {}, "What latency is made of"),
-        el("p", { class: "quiet" }, `A program alone takes ${count(alone)} clocks (${plural(launch.rounds || 1, "round")} of programs on an SM, one after another: ${count(launch.bounds?.latency || 0)} µs). Of these a warp, in the mean of all:`),
+        el("p", { class: "quiet" }, `By latency a program takes ${count(alone)} clocks (${plural(launch.rounds || 1, "round")} of programs on an SM, one after another: ${count(launch.bounds?.latency || 0)} µs)${crowded >= 1 ? `; its warps keep ${launch.unit} busy for ${count(Math.round(crowded))} more, ${count(launch.cycles)} in all` : ""}. Of the ${count(alone)} a warp, in the mean of all:`),
         el("div", { class: "bars waits" }, shown.map(wait => row(["waits ", wait.what, " ", el("button", { class: "bare mono", type: "button", title: sourceText(link(wait.line)).trim(), onclick: () => page.view.showPtx(side, wait.line) }, wait.name)], wait.clocks,
             `${link(wait.line) >= 0 ? `${lineText(link(wait.line), side)}, ` : ""}${count(Number(wait.times.toPrecision(3)))} × ${count(Math.round(wait.clocks / Math.max(wait.times, 1e-9)))} clocks`)),
-        rest >= 0.5 && row(shown.length ? "waits elsewhere" : "waits", rest, plural(waits.length - shown.length, "place")), row("executes", Math.max(0, alone - all), "and waits for its turn at units"))];
+        rest >= 0.5 && row(shown.length ? "waits elsewhere" : "waits", rest, plural(waits.length - shown.length, "place")), row("executes", Math.max(0, alone - all - Math.max(0, ends)), "and waits for its turn at units"), ends >= 1 && row("has ended", ends, "before the last warp"))];
 }
 
 function classBars(profile) {

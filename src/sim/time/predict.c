@@ -65,17 +65,12 @@ static double wave(const Plan *plan, double programs) {
     return together(plan->sample->clocks, programs * plan->busy);
 }
 
-static double clocks_of_sms(const Plan *plan) {
+/* Clocks of all waves of an SM. */
+static double clocks_of_waves(const Plan *plan) {
     double whole = floor(plan->per_sm / plan->at_once);
     double rest = plan->per_sm - whole * plan->at_once;
     double clocks = whole * wave(plan, plan->at_once);
-    double text =
-        plan->sample->fetched * CODE_BYTES / target_figure(plan->target, FIGURE_BYTES_FETCH);
-    if (rest > 0)
-        clocks += wave(plan, rest < 1 ? 1 : rest);
-    if (clocks < plan->sample->most_clocks)
-        clocks = plan->sample->most_clocks;
-    return together(clocks, text);
+    return rest > 0 ? clocks + wave(plan, rest < 1 ? 1 : rest) : clocks;
 }
 
 /* What distant programs touch too comes to an SM once for all that are there one after another. */
@@ -126,6 +121,38 @@ static uint32_t registers_of(const SimModule *module, const SimLaunch *launch,
     return sim_estimate_registers(module, kernel.name);
 }
 
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+double sim_longest(const SimTime *time, const char **name) {
+    const double memory = larger(time->l2_us, time->dram_us);
+    if (memory > larger(time->latency_us, time->unit_us)) {
+        *name = time->l2_us > time->dram_us ? "L2" : "DRAM";
+        return memory;
+    }
+    *name = time->unit_us > time->latency_us ? time->unit : "latency";
+    return larger(time->unit_us, time->latency_us);
+}
+
+/* All bounds together, and what each further one of them adds: parts that sum to the whole. */
+static void add_up(const Plan *plan, SimTime *time) {
+    const double mhz = plan->device->mhz, memory = together(time->l2_us, time->dram_us);
+    const double text =
+        plan->sample->fetched * CODE_BYTES / target_figure(plan->target, FIGURE_BYTES_FETCH);
+    const double waves = clocks_of_waves(plan);
+    const double sms = larger(waves, plan->sample->most_clocks);
+    const char *name;
+    const double bounds = together(waves / mhz, memory), even = together(sms / mhz, memory);
+    const double all = together(together(sms, text) / mhz, memory);
+    time->parts.launch = plan->device->launch_ns / 1e3;
+    time->parts.longest = sim_longest(time, &name);
+    time->parts.beside = larger(bounds - time->parts.longest, 0);
+    time->parts.uneven = even - bounds;
+    time->parts.code = all - even;
+    time->us = time->parts.launch + all;
+}
+
 /* What each bound alone would take, and all together. */
 static void bounds(Plan *plan, SimTime *time) {
     const GridSample *sample = plan->sample;
@@ -144,8 +171,7 @@ static void bounds(Plan *plan, SimTime *time) {
     time->l2_us = time->moved > 0 ? time->moved / rate / mhz : 0;
     bool fits = sample->footprint <= (double)device->l2_bytes;
     time->dram_us = fits ? 0 : time->footprint / device->dram_gbs / 1e3;
-    double sms = clocks_of_sms(plan) / mhz, memory = together(time->l2_us, time->dram_us);
-    time->us = device->launch_ns / 1e3 + together(sms, memory);
+    add_up(plan, time);
 }
 
 static void predict(Plan *plan, uint32_t registers, uint32_t spilled, SimTime *time) {
@@ -174,21 +200,22 @@ static double left_of(double all, double saved) {
     return saved <= 0 ? all : saved < all ? all - saved : 0;
 }
 
-double sim_time_without(const SimTime *time, const SimSaving *saving) {
+SimTime sim_time_without(const SimTime *time, const SimSaving *saving) {
     if (!time->plan)
-        return time->us;
+        return *time;
     Plan plan = *time->plan;
     GridSample sample = *plan.sample;
     SimTime without = {0};
     plan.sample = &sample;
-    sample.clocks = left_of(sample.clocks, saving->clocks);
-    sample.most_clocks = left_of(sample.most_clocks, saving->clocks);
+    sample.clocks = larger(left_of(sample.clocks, saving->clocks), saving->tensor);
+    sample.most_clocks = larger(left_of(sample.most_clocks, saving->clocks), sample.clocks);
     for (int unit = 0; unit < TIME_UNITS; unit++)
         plan.units[unit] = left_of(plan.units[unit], saving->units.clocks[unit]);
+    plan.units[TIME_TENSOR] += saving->tensor;
     plan.units[TIME_L2] *= 1 - saving->sectors;
     plan.footprint *= 1 - saving->sectors;
     bounds(&plan, &without);
-    return without.us;
+    return without;
 }
 
 /* Of one warp, and of one program. The program's clocks are those of its warps, and those that its
@@ -255,6 +282,13 @@ void sim_print_time(const SimTime *time, StrBuf *out) {
                   time->moved);
     strbuf_printf(out, "                %.2f us by DRAM: %.0f bytes touched\n", time->dram_us,
                   time->footprint);
+    const char *name;
+    const SimParts *parts = &time->parts;
+    sim_longest(time, &name);
+    strbuf_printf(out, "  the sum of    %.2f us of any launch, %.2f us by %s, %.2f us beside it",
+                  parts->launch, parts->longest, name, parts->beside);
+    strbuf_printf(out, ", %.2f us of the longest program, %.2f us of code that is fetched\n",
+                  parts->uneven, parts->code);
 }
 
 void sim_json_time(const SimTime *time, StrBuf *out) {
@@ -263,6 +297,11 @@ void sim_json_time(const SimTime *time, StrBuf *out) {
                   "\"dram_us\": %.4f, \"unit\": \"%s\", \"registers\": %u, \"ctas_per_sm\": %u, ",
                   time->us, time->latency_us, time->unit_us, time->l2_us, time->dram_us,
                   time->unit ? time->unit : "", time->registers, time->ctas_per_sm);
+    strbuf_printf(out,
+                  "\"parts\": {\"launch\": %.4f, \"longest\": %.4f, \"beside\": %.4f, "
+                  "\"uneven\": %.4f, \"code\": %.4f}, ",
+                  time->parts.launch, time->parts.longest, time->parts.beside, time->parts.uneven,
+                  time->parts.code);
     strbuf_printf(out,
                   "\"cta_clocks\": %.0f, \"footprint\": %.0f, \"moved\": %.0f, "
                   "\"instructions\": %.0f, \"text\": %.0f, \"samples\": %u}",

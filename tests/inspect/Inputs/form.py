@@ -9,6 +9,7 @@ COUNTS = {"warps": int, "threads": int, "divergent": int, "sectors": int, "ideal
           "words": int, "first_words": int,
           "wait_cycles": NUMBER, "cycles": NUMBER, "awaited_cycles": NUMBER, "held_cycles": NUMBER}
 TRAFFIC = {"moved": int, "used": int, "distinct": int}
+TIME = {"microseconds": NUMBER, "unit": str, "bounds": dict, "parts": {"launch": NUMBER, "longest": NUMBER, "beside": NUMBER, "uneven": NUMBER, "code": NUMBER, "name": str}}
 PLACE = "a place"
 FORM = {
     "version": int, "kernel": str, "target": str, "tilec": str,
@@ -29,14 +30,14 @@ FORM = {
                "roles": [{"name": str, "warps": str, "clocks": NUMBER,
                           "ops": [{"text": str, "kind": str, "at": PLACE, "from": NUMBER, "to": NUMBER, "ahead": int}],
                           "run": (dict, type(None))}]}],
-    "profile": {"launch": {"grid": [int], "arguments": [str], "cycles": NUMBER, "alone_cycles": NUMBER, "rounds": int, "microseconds": NUMBER, "device": str, "unit": str, "bounds": dict},
+    "profile": {"launch": {"grid": [int], "arguments": [str], "cycles": NUMBER, "alone_cycles": NUMBER, "warp_cycles": NUMBER, "rounds": int, "device": str, **TIME},
                 "classes": [{"name": str, "warps": int, "cycles": NUMBER}], "traffic": {"read": TRAFFIC, "written": TRAFFIC},
                 "lines": [{"at": PLACE, **COUNTS}], "ptx": [{"line": int, **COUNTS}],
                 "shared": [{"line": int, "reads": bool, "size": int, "program": int, "warp": int, "wavefronts": int, "ideal_wavefronts": int, "mask": int,
                             "addresses": [int]}]},
     "pictures": [{"title": str, "svg": str}],
     "findings": [{"at": PLACE, "kind": str, "ptx_line": int, "cycles": NUMBER, "share": (*NUMBER, type(None)),
-                  "gain_us": (*NUMBER, type(None)), "title": str, "figures": str, "why": str, "try": str}],
+                  "gain_us": (*NUMBER, type(None)), "left": (dict, type(None)), "title": str, "figures": str, "why": str, "try": str}],
 }
 wrong = []
 
@@ -62,6 +63,15 @@ def check(value, form, where, report):
                 check(one, form[0], f"{where}[{i}]", report)
     elif not isinstance(value, form) or (form is int and isinstance(value, bool)):
         wrong.append(f"{where}: {value!r} is no {form}")
+
+
+def check_time(time, where):
+    """The parts of a time add up, and it is no less than any of its least times."""
+    parts = [part for part in time["parts"].values() if not isinstance(part, str)]
+    if min(parts) < 0 or abs(sum(parts) - time["microseconds"]) > 0.015:
+        wrong.append(f"{where}: {time['parts']} do not add up to {time['microseconds']} us")
+    if max(time["bounds"].values()) + time["parts"]["launch"] > time["microseconds"] + 0.015 or abs(max(time["bounds"].values()) - time["parts"]["longest"]) > 0.011:
+        wrong.append(f"{where}: {time['microseconds']} us are less than {time['bounds']}")
 
 
 def check_report(report):
@@ -104,6 +114,19 @@ def check_report(report):
             by_line, by_ptx = (sum(line[name] for line in report["profile"][part]) for part in ("lines", "ptx"))
             if abs(by_line - by_ptx) > 0.1 * len(report["profile"]["ptx"]) + 1e-6:
                 wrong.append(f"{name}: {by_line} by line of the source, {by_ptx} by line of the PTX")
+    if report["profile"]:
+        launch = report["profile"]["launch"]
+        check_time(launch, "the launch")
+        if not launch["alone_cycles"] - 1 <= launch["cycles"] or launch["warp_cycles"] > launch["cycles"] + 1:
+            wrong.append(f"a program of {launch['cycles']} clocks, {launch['alone_cycles']} by latency, {launch['warp_cycles']} of a warp")
+        for finding in report["findings"]:
+            if (finding["left"] is None) != (finding["gain_us"] is None):
+                wrong.append(f"{finding['kind']}: what is gained and what is left are not both known")
+            elif finding["left"]:
+                check(finding["left"], TIME, f"{finding['kind']}.left", report)
+                check_time(finding["left"], finding["kind"])
+                if abs(finding["left"]["microseconds"] + finding["gain_us"] - launch["microseconds"]) > 0.011:
+                    wrong.append(f"{finding['kind']}: {finding['gain_us']} us less are not {finding['left']['microseconds']} us")
     costs = [(finding["gain_us"] or 0, finding["cycles"]) for finding in report["findings"]]
     if [gain for gain, _ in costs] != sorted((gain for gain, _ in costs), reverse=True):
         wrong.append("a finding with more to gain comes later")
