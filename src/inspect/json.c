@@ -583,6 +583,18 @@ static void put_shared_accesses(Writer *w, const Profile *profile) {
     }
 }
 
+static void put_waits(Writer *w, const Profile *profile) {
+    strbuf_puts(w->out, "\"waits\": [");
+    for (size_t i = 0; i < profile->waits.len; i++) {
+        const ProfileWait *wait = &profile->waits.data[i];
+        strbuf_printf(w->out, "%s{\"line\": %u, \"for\": %u", i ? ",\n" : "\n", wait->line,
+                      wait->maker);
+        put_clocks(w, "cycles", wait->cycles);
+        strbuf_putc(w->out, '}');
+    }
+    strbuf_puts(w->out, "]");
+}
+
 static void put_profile(Writer *w) {
     const Profile *profile = w->report->profile;
     strbuf_puts(w->out, "\"profile\": ");
@@ -620,7 +632,9 @@ static void put_profile(Writer *w) {
     }
     strbuf_puts(w->out, "],\n\"shared\": [");
     put_shared_accesses(w, profile);
-    strbuf_puts(w->out, "]}");
+    strbuf_puts(w->out, "],\n");
+    put_waits(w, profile);
+    strbuf_puts(w->out, "}");
 }
 
 /* Its share of a warp's clocks, and what the launch gains without it at most and takes then; null:

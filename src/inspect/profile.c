@@ -79,6 +79,29 @@ static int most_first(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
+static int longest_first(const void *a, const void *b) {
+    const ProfileWait *x = a, *y = b;
+    if (x->cycles != y->cycles)
+        return x->cycles < y->cycles ? 1 : -1;
+    return x->line != y->line ? compare(x->line, y->line) : compare(x->maker, y->maker);
+}
+
+/* Who waits for whom, where the report would not say 0. */
+static void add_waits(Arena *arena, Profile *profile, const SimModule *module,
+                      const SimTime *time) {
+    static const double LEAST = 0.05;
+    for (uint32_t i = 0; i < time->wait_count; i++) {
+        const SimWait *wait = &time->waits[i];
+        if (wait->clocks < LEAST)
+            continue;
+        vec_push(arena, &profile->waits,
+                 (ProfileWait){sim_insn(module, wait->insn).ptx_line,
+                               sim_insn(module, wait->maker).ptx_line, wait->clocks});
+    }
+    if (profile->waits.len)
+        qsort(profile->waits.data, profile->waits.len, sizeof *profile->waits.data, longest_first);
+}
+
 Profile *profile_make(Ctx *ctx, const SimModule *module, const SimCounts *counts,
                       const SimTime *time, const uint32_t grid[3]) {
     Arena *arena = &ctx->arena;
@@ -108,6 +131,8 @@ Profile *profile_make(Ctx *ctx, const SimModule *module, const SimCounts *counts
         line.class = insn.class;
         vec_push(arena, &profile->ptx, line);
     }
+    if (time && time->waits)
+        add_waits(arena, profile, module, time);
     merge(&profile->lines, by_source);
     merge(&profile->ptx, by_ptx);
     if (profile->classes.len)

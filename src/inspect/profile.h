@@ -17,6 +17,12 @@ typedef struct ProfileLine {
 
 typedef VEC(ProfileLine) ProfileLines;
 
+/* Clocks that an instruction waits for another one, both by line of the PTX. */
+typedef struct ProfileWait {
+    uint32_t line, maker;
+    double cycles;
+} ProfileWait;
+
 typedef struct ProfileClass {
     const char *name;
     uint64_t warps;
@@ -58,6 +64,7 @@ typedef struct Profile {
     SimTraffic read, written;
     ProfileLines lines; /* by file and line; executed ones */
     ProfileLines ptx;   /* by line */
+    VEC(ProfileWait) waits; /* the longest first */
     VEC(ProfileLoop) loops;
     SimCount sum;
     double cycles; /* of a warp, at all instructions */

@@ -178,6 +178,13 @@ typedef struct SimSpent {
         crowded; /* of the cycles those that it kept units busy when all warps could have ended */
 } SimSpent;
 
+/* Clocks that instruction `insn` waits for what `maker` makes, copies, multiplies or lets go on:
+ * part of its waits, likewise in the mean of all warps. */
+typedef struct SimWait {
+    uint32_t insn, maker;
+    double clocks;
+} SimWait;
+
 /* What instructions share: issue slots, arithmetic, shared memory, the way to L2, .. */
 enum { SIM_UNITS = 17 };
 const char *sim_unit_name(unsigned unit);
@@ -216,6 +223,8 @@ typedef struct SimTime {
     double program_clocks; /* of a program alone, or of its busiest unit if that takes longer */
     const SimSpent *spent; /* by number of the instruction; NULL: nobody asked */
     const SimUnits *units; /* likewise: what all warps of a program occupy */
+    const SimWait *waits;  /* likewise: for whom instructions wait, where that is known */
+    uint32_t wait_count;
     const struct SimTurn *turns; /* likewise: a turn of each innermost loop of some program */
     uint32_t turn_count;
     const struct TimePlan *plan; /* what the prediction was made of */

@@ -233,7 +233,7 @@ static void end_load(BulkCopy *bulk, const BulkChunk *chunk) {
 
 void bulk_complete(BulkCopy *bulk) {
     bulk_walk(bulk, bulk->invalid ? leave_load : end_load);
-    bulk->mbarrier->time = timing_later(bulk->mbarrier->time, bulk->time);
+    mbarrier_comes(bulk->mbarrier, bulk->time, insn_pc(bulk->warp, bulk->insn));
     mbarrier_complete_tx(bulk->mbarrier, bulk->warp, bulk->insn, bulk->lane, bulk->size);
 }
 

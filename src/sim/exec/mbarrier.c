@@ -167,7 +167,9 @@ static bool end_phase(Mbarrier *mbarrier) {
     const Cluster *cluster = mbarrier->cta->cluster;
     check_overrun(mbarrier);
     mbarrier->ended[mbarrier->phase & 1] = mbarrier->time;
+    mbarrier->ended_pc[mbarrier->phase & 1] = mbarrier->time_pc;
     mbarrier->time = 0;
+    mbarrier->time_pc = NO_PC;
     clock_join(cluster, &mbarrier->done, &mbarrier->arriving);
     mbarrier->phase++;
     mbarrier->pending = mbarrier->expected;
@@ -197,13 +199,20 @@ void mbarrier_complete_tx(Mbarrier *mbarrier, Warp *warp, const Insn *insn, uint
     end_phase(mbarrier);
 }
 
+void mbarrier_comes(Mbarrier *mbarrier, double time, uint32_t pc) {
+    if (time < mbarrier->time)
+        return;
+    mbarrier->time = time;
+    mbarrier->time_pc = pc;
+}
+
 static void arrive_late(Mbarrier *mbarrier, const Completion *one) {
     copies_finish_before(one->warp, one->lane, one->number);
     clock_release(one->warp, 1u << one->lane, &mbarrier->arriving);
     mbarrier->last_pc = insn_pc(one->warp, one->insn);
     mbarrier->late_arrivals--;
     mbarrier->pending--;
-    mbarrier->time = timing_later(mbarrier->time, one->time);
+    mbarrier_comes(mbarrier, one->time, one->time_pc);
     write_image(mbarrier);
     end_phase(mbarrier);
 }
@@ -363,7 +372,7 @@ static uint64_t arrive(Warp *warp, const Insn *insn, uint32_t lane, Mbarrier *mb
         return state;
     change_tx(mbarrier, warp, insn, lane, arrival.tx);
     if (warp->machine->timing)
-        mbarrier->time = timing_later(mbarrier->time, timing_now(warp));
+        mbarrier_comes(mbarrier, timing_now(warp), insn_pc(warp, insn));
     if (arrival.count > mbarrier->pending - mbarrier->late_arrivals)
         advance(mbarrier);
     state = image_of(mbarrier);
@@ -460,7 +469,8 @@ ExecResult exec_cp_async_arrive(Warp *warp, const Insn *insn, uint32_t mask) {
                                               .insn = insn,
                                               .lane = lane,
                                               .number = warp->copy_count,
-                                              .time = timing_copied(warp)});
+                                              .time = timing_copied(warp),
+                                              .time_pc = timing_copied_pc(warp, insn)});
     }
     return EXEC_NEXT;
 }
@@ -552,7 +562,7 @@ static void end_sleep(Warp *warp) {
 }
 
 ExecResult exec_mbarrier_wait(Warp *warp, const Insn *insn, uint32_t mask) {
-    uint32_t ended = 0, phase = 0;
+    uint32_t ended = 0, phase = 0, maker = NO_PC;
     double time = 0;
     Mbarrier *mbarrier[LANES], *awaited = NULL;
     FOR_LANES(lane, mask) {
@@ -567,10 +577,14 @@ ExecResult exec_mbarrier_wait(Warp *warp, const Insn *insn, uint32_t mask) {
         return EXEC_WAIT;
     }
     warp->current->timed_out = false;
-    FOR_LANES(lane, ended)
-    time = mbarrier[lane] ? timing_later(time, mbarrier[lane]->ended[phase & 1]) : time;
+    FOR_LANES(lane, ended) {
+        if (!mbarrier[lane] || mbarrier[lane]->ended[phase & 1] < time)
+            continue;
+        time = mbarrier[lane]->ended[phase & 1];
+        maker = mbarrier[lane]->ended_pc[phase & 1];
+    }
     if (warp->machine->timing && ended)
-        timing_resume(warp, time + warp->machine->timing->costs->figures.mbarrier);
+        timing_resume(warp, time + warp->machine->timing->costs->figures.mbarrier, maker);
     for (uint32_t left = insn_has(insn, WORD_relaxed) ? 0 : ended; left;) {
         Mbarrier *one = mbarrier[__builtin_ctz(left)];
         uint32_t same = 0;

@@ -14,6 +14,7 @@ typedef struct Completion {
     uint32_t number;       /* of an arrival: copies of the lane below it are to end first */
     struct BulkCopy *bulk; /* NULL: an arrival */
     double time;           /* by the clock: of an arrival */
+    uint32_t time_pc;      /* which instruction that is */
 } Completion;
 
 /* An mbarrier object: the memory holds an image of it, which must not change. */
@@ -31,7 +32,9 @@ struct Mbarrier {
     Completion *first, **end;          /* oldest first */
     uint32_t late_arrivals;            /* among them */
     double time;                       /* by the clock: when the last of this phase so far came */
+    uint32_t time_pc;                  /* which instruction that is */
     double ended[2];                   /* when phases of that parity ended */
+    uint32_t ended_pc[2];
     uint32_t waiting;                  /* warps, by index, that wait or have not gone on yet */
 };
 #endif

@@ -232,6 +232,13 @@ static void tell_spent(const GridSample *sample, size_t count, Arena *arena, Sim
         for (int unit = 0; unit < SIM_UNITS; unit++)
             units[pc].clocks[unit] = sample->units_of[pc].clocks[unit] / sample->ctas;
     }
+    SimWait *waits = ARENA_ARRAY(arena, SimWait, sample->waits.all.len + 1);
+    for (size_t i = 0; i < sample->waits.all.len; i++) {
+        waits[i] = sample->waits.all.data[i].wait;
+        waits[i].clocks /= warps;
+    }
+    time->waits = waits;
+    time->wait_count = (uint32_t)sample->waits.all.len;
     time->spent = all;
     time->turns = sample->turns;
     time->turn_count = sample->turn_count;

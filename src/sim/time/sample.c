@@ -90,6 +90,8 @@ static void add_spent(Sampler *s, double weight) {
         for (int unit = 0; unit < SIM_UNITS; unit++)
             s->sample->units_of[pc].clocks[unit] += weight * s->timing->units_of[pc].clocks[unit];
     }
+    vec_for_each (pair, &s->timing->waits.all)
+        waits_add(&s->sample->waits, pair->wait.insn, pair->wait.maker, weight * pair->wait.clocks);
 }
 
 /* Sums over clusters become means. */
@@ -104,6 +106,8 @@ static void mean_spent(Sampler *s) {
         for (int unit = 0; unit < SIM_UNITS; unit++)
             s->sample->units_of[pc].clocks[unit] /= s->weight;
     }
+    vec_for_each (pair, &s->sample->waits.all)
+        pair->wait.clocks /= s->weight;
 }
 
 /* Adds the cluster that has just run, which stands for so many. */
@@ -205,6 +209,7 @@ bool grid_sample(SimModule *module, SimMemory *memory, const SimLaunch *launch, 
     if (spent) {
         sample->spent = ARENA_ARRAY(arena, SimSpent, module->insns.len + 1);
         sample->units_of = ARENA_ARRAY(arena, SimUnits, module->insns.len + 1);
+        waits_create(&sample->waits, arena, (uint32_t)module->insns.len);
     }
     for (int axis = 0; axis < 3; axis++) {
         uint32_t shape = launch->cluster[0] ? launch->cluster[axis] : kernel.cluster[axis];

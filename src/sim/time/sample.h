@@ -2,6 +2,7 @@
 #ifndef TILEC_SIM_TIME_SAMPLE_H
 #define TILEC_SIM_TIME_SAMPLE_H
 #include "sim/time/cost.h"
+#include "sim/time/waits.h"
 
 /* Means are over the launch's clusters. */
 typedef struct GridSample {
@@ -20,6 +21,7 @@ typedef struct GridSample {
     /* By program counter, where asked for: means of a cluster's warps together. */
     SimSpent *spent;
     SimUnits *units_of;
+    TimeWaits waits;      /* likewise, pairs of them */
     const SimTurn *turns; /* of the first sample */
     uint32_t turn_count;
 } GridSample;

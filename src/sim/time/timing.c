@@ -20,6 +20,7 @@ Timing *timing_create(const Costs *costs, Arena *arena, uint32_t insn_count, boo
     if (spent) {
         timing->spent = ARENA_ARRAY(arena, SimSpent, insn_count + 1);
         timing->units_of = ARENA_ARRAY(arena, SimUnits, insn_count + 1);
+        waits_create(&timing->waits, arena, insn_count);
     }
     return timing;
 }
@@ -63,6 +64,7 @@ void timing_start(Timing *timing, uint32_t ctas, uint32_t warps) {
     if (timing->spent) {
         memset(timing->spent, 0, (timing->insn_count + 1) * sizeof *timing->spent);
         memset(timing->units_of, 0, (timing->insn_count + 1) * sizeof *timing->units_of);
+        waits_clear(&timing->waits);
     }
     for (uint32_t i = 0; i < timing->cta_count; i++) {
         CtaTime *cta = &timing->ctas[i];
@@ -113,6 +115,7 @@ static void spend_stretch(Timing *timing, WarpTime *time, double clocks, double 
         spent->waits += waits;
         if (share->maker != NO_PC)
             timing->spent[share->maker].awaited += waits;
+        waits_add(&timing->waits, share->pc, share->maker, waits);
         spent->cycles += waits + part_of(clocks - idle, share->busy, all_busy);
     }
     time->shares.len = 0;
@@ -245,7 +248,7 @@ double timing_now(Warp *warp) {
     return end;
 }
 
-static void resume(Warp *warp, double when, bool waits) {
+static void resume(Warp *warp, double when, bool waits, uint32_t maker) {
     Timing *timing = warp->machine->timing;
     WarpTime *time = time_of(warp);
     double now = timing_now(warp), then = timing_later(now, when);
@@ -259,10 +262,11 @@ static void resume(Warp *warp, double when, bool waits) {
     timing->spent[time->pc].cycles += then - now;
     timing->spent[time->pc].waits += waits ? then - now : 0;
     timing->spent[time->pc].held += waits ? then - now : 0;
+    waits_add(&timing->waits, time->pc, maker, waits ? then - now : 0);
 }
 
-void timing_resume(Warp *warp, double when) {
-    resume(warp, when, true);
+void timing_resume(Warp *warp, double when, uint32_t maker) {
+    resume(warp, when, true, maker);
 }
 
 double timing_barrier(Cta *cta, double last, bool whole, uint32_t warps) {
@@ -286,7 +290,7 @@ double timing_barrier(Cta *cta, double last, bool whole, uint32_t warps) {
 void timing_pass(Warp *warp, double when) {
     Timing *timing = warp->machine->timing;
     const double beyond = timing->ctas[warp->cta->rank].beyond;
-    resume(warp, when, true);
+    resume(warp, when, true, NO_PC);
     if (!timing->spent)
         return;
     SimSpent *spent = &timing->spent[time_of(warp)->pc];
@@ -342,6 +346,15 @@ static void occupy_memory(Warp *warp, const Insn *insn, const Cost *cost, const 
         warp->machine->timing->loaded += (double)moved * each;
 }
 
+/* What is in no group yet of the queue ends then. */
+static void open_until(WarpTime *time, const Cost *cost, double when) {
+    TimeGroups *groups = &time->queues[cost->queue];
+    if (when < groups->open)
+        return;
+    groups->open = when;
+    groups->open_pc = time->pc;
+}
+
 static ExecResult execute_access(Warp *warp, const Insn *insn, const Cost *cost, uint32_t mask) {
     Timing *timing = warp->machine->timing;
     WarpTime *time = time_of(warp);
@@ -358,8 +371,7 @@ static ExecResult execute_access(Warp *warp, const Insn *insn, const Cost *cost,
     issue_at(warp, cost, start);
     if (cost->kind == COST_COPY) {
         latency += insn_has(insn, WORD_bulk) ? timing->costs->figures.tma : 0;
-        double *open = &time->queues[cost->queue].open;
-        *open = timing_later(*open, start + latency);
+        open_until(time, cost, start + latency);
     }
     results_at(warp, cost, start + latency);
     note(warp, (TimeEvent){.ready = start,
@@ -375,32 +387,36 @@ static ExecResult execute_access(Warp *warp, const Insn *insn, const Cost *cost,
 static ExecResult execute_wgmma(Warp *warp, const Insn *insn, const Cost *cost, uint32_t mask) {
     enum { WARPS = 4 };
     WarpTime *time = time_of(warp);
-    double start = operands_ready(warp, cost), *open = &time->queues[QUEUE_PRODUCTS].open;
+    double start = operands_ready(warp, cost);
+    TimeGroups *groups = &time->queues[QUEUE_PRODUCTS];
     double clocks = cost->busy;
     Timing *timing = warp->machine->timing;
     occupy(warp, TIME_ISSUE, 1 / timing->costs->figures.partitions);
     occupy_cta(warp, TIME_TENSOR, clocks);
     issue_at(warp, cost, start);
-    *open = timing_later(*open, start) + clocks * WARPS;
-    note(warp, (TimeEvent){.ready = start, .end = *open, .issues = 1});
+    groups->open = timing_later(groups->open, start) + clocks * WARPS;
+    groups->open_pc = time->pc;
+    note(warp, (TimeEvent){.ready = start, .end = groups->open, .issues = 1});
     return insn->row->exec(warp, insn, mask);
 }
 
 static void commit(Warp *warp, const Cost *cost) {
     TimeGroups *groups = &time_of(warp)->queues[cost->queue];
     double tail = cost->queue == QUEUE_PRODUCTS ? warp->machine->timing->costs->figures.wgmma : 0;
+    groups->pcs[groups->count % TIME_GROUPS] = groups->open_pc;
     groups->ends[groups->count++ % TIME_GROUPS] = groups->open + tail;
 }
 
 static void wait_for_groups(Warp *warp, const Insn *insn, const Cost *cost) {
     TimeGroups *groups = &time_of(warp)->queues[cost->queue];
     if (insn_has(insn, WORD_wait_all)) {
-        timing_resume(warp, groups->open);
+        timing_resume(warp, groups->open, groups->open_pc);
         return;
     }
     uint64_t pending = (uint64_t)insn->operand[0].offset;
+    const uint64_t last = (groups->count - 1 - pending) % TIME_GROUPS;
     if (groups->count > pending && pending < TIME_GROUPS)
-        timing_resume(warp, groups->ends[(groups->count - 1 - pending) % TIME_GROUPS]);
+        timing_resume(warp, groups->ends[last], groups->pcs[last]);
 }
 
 static ExecResult execute_wait(Warp *warp, const Insn *insn, const Cost *cost, uint32_t mask) {
@@ -416,9 +432,9 @@ static ExecResult execute_wait(Warp *warp, const Insn *insn, const Cost *cost, u
     if (cost->kind == COST_WAIT_GROUP)
         wait_for_groups(warp, insn, cost);
     else if (insn->row->class == CLASS_CONTROL)
-        resume(warp, time->start + timing->costs->figures.branch, false);
+        resume(warp, time->start + timing->costs->figures.branch, false, NO_PC);
     else if (cost->latency > 0)
-        resume(warp, time->start + cost->latency, false);
+        resume(warp, time->start + cost->latency, false, NO_PC);
     results_at(warp, cost, time->start + timing->costs->figures.simple);
     if (timing->spent && !timing->turns.done && insn->is_branch && insn->target < time->pc)
         turns_back(&timing->turns, &time->window, mask != 0, warp, time->start);
@@ -480,6 +496,13 @@ double timing_copied(Warp *warp) {
     if (!warp->machine->timing)
         return 0;
     return timing_later(timing_now(warp), time_of(warp)->queues[QUEUE_COPIES].open);
+}
+
+uint32_t timing_copied_pc(Warp *warp, const Insn *insn) {
+    if (!warp->machine->timing)
+        return NO_PC;
+    const TimeGroups *groups = &time_of(warp)->queues[QUEUE_COPIES];
+    return groups->open > timing_now(warp) ? groups->open_pc : insn_pc(warp, insn);
 }
 
 double timing_bulk(Warp *warp, uint64_t bytes) {

@@ -7,13 +7,16 @@
 #include "sim/time/cost.h"
 #include "sim/time/sectors.h"
 #include "sim/time/turns.h"
+#include "sim/time/waits.h"
 
 enum { TIME_GROUPS = 64 };
 
 /* Groups in flight: when each of the last ones ends. */
 typedef struct TimeGroups {
-    double open; /* when what is in no group yet ends */
+    double open;      /* when what is in no group yet ends */
+    uint32_t open_pc; /* which instruction that is of */
     double ends[TIME_GROUPS];
+    uint32_t pcs[TIME_GROUPS];
     uint64_t count;
 } TimeGroups;
 
@@ -63,6 +66,7 @@ typedef struct Timing {
     bool *seen;         /* by program counter */
     SimSpent *spent;    /* likewise, of all warps together; NULL: nobody asks */
     SimUnits *units_of; /* likewise: clocks of the SM's units */
+    TimeWaits waits;    /* likewise: for whom instructions wait */
     TimeTurns turns;    /* likewise, of the first cluster */
 } Timing;
 
@@ -80,13 +84,15 @@ ExecResult timing_execute(Warp *warp, const Insn *insn, uint32_t mask);
 void timing_skip(Warp *warp, const Insn *insn);
 /* All that the warp has issued so far is issued by then. */
 double timing_now(Warp *warp);
-/* The warp goes on then, or later. */
-void timing_resume(Warp *warp, double time);
+/* The warp goes on then, or later, for which it waits for `maker`; NO_PC: nobody knows. */
+void timing_resume(Warp *warp, double time, uint32_t maker);
 static inline double timing_later(double a, double b) {
     return a > b ? a : b;
 }
 /* When the warp's copies so far have ended; 0 without a clock. */
 double timing_copied(Warp *warp);
+/* Which instruction that is, at an `insn` that waits for them; NO_PC without a clock. */
+uint32_t timing_copied_pc(Warp *warp, const Insn *insn);
 /* When a bulk copy of so many bytes that starts now ends; 0 without a clock. */
 double timing_bulk(Warp *warp, uint64_t bytes);
 /* The last warp of a barrier has come: of all of the program's warps if `whole`. When those `warps`

@@ -34,7 +34,8 @@ FORM = {
                 "classes": [{"name": str, "warps": int, "cycles": NUMBER}], "traffic": {"read": TRAFFIC, "written": TRAFFIC},
                 "lines": [{"at": PLACE, **COUNTS}], "ptx": [{"line": int, **COUNTS}],
                 "shared": [{"line": int, "reads": bool, "size": int, "program": int, "warp": int, "wavefronts": int, "ideal_wavefronts": int, "mask": int,
-                            "addresses": [int]}]},
+                            "addresses": [int]}],
+                "waits": [{"line": int, "for": int, "cycles": NUMBER}]},
     "pictures": [{"title": str, "svg": str}],
     "findings": [{"at": PLACE, "kind": str, "ptx_line": int, "cycles": NUMBER, "share": (*NUMBER, type(None)),
                   "gain_us": (*NUMBER, type(None)), "left": (dict, type(None)), "title": str, "figures": str, "why": str, "try": str}],
@@ -110,6 +111,13 @@ def check_report(report):
         for access in report["profile"]["shared"]:
             if bin(access["mask"]).count("1") != len(access["addresses"]) or access["ideal_wavefronts"] > access["wavefronts"]:
                 wrong.append(f"the access of shared memory at line {access['line']} does not fit together")
+        if any(not 1 <= wait[end] <= len(ptx["lines"]) for wait in report["profile"]["waits"] for end in ("line", "for")):
+            wrong.append("a wait is of no line of the PTX")
+        waited = {line["line"]: line["wait_cycles"] for line in report["profile"]["ptx"]}
+        for line in {wait["line"] for wait in report["profile"]["waits"]}:
+            told = [wait["cycles"] for wait in report["profile"]["waits"] if wait["line"] == line]
+            if sum(told) > waited.get(line, 0) + 0.1 * (1 + len(told)):
+                wrong.append(f"PTX {line} waits for others {sum(told)} of {waited.get(line, 0)} clocks")
         for name in COUNTS:
             by_line, by_ptx = (sum(line[name] for line in report["profile"][part]) for part in ("lines", "ptx"))
             if abs(by_line - by_ptx) > 0.1 * len(report["profile"]["ptx"]) + 1e-6:

@@ -1,4 +1,4 @@
-"""latency.py REPORT.json: whether all waits are told of who makes them, and the longest, as the page lists them."""
+"""latency.py REPORT.json: whether all waits are told of who makes them, and the longest, as the page lists them; and who waits longest for whom."""
 import json
 import sys
 
@@ -13,3 +13,6 @@ found = [(line["awaited_cycles"], "result of", line["line"]) for line in counted
 clocks, what, line = max(found)
 alone = report["profile"]["launch"]["alone_cycles"]
 print(f"{what} {ptx[line - 1].strip().split()[0]} {100 * clocks / alone:.0f} % of {alone}")
+wait = max(report["profile"]["waits"], key=lambda wait: wait["cycles"])
+line, maker = (f"{ptx[wait[end] - 1].split()[0]} of line {next(stage['at'] for stage in report['stages'] if stage['kind'] == 'ptx')[wait[end] - 1][1]}" for end in ("line", "for"))
+print(f"{line} waits for {maker} {100 * wait['cycles'] / alone:.0f} %")
