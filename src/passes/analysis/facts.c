@@ -50,7 +50,22 @@ static void apply_assumed(const Facts *all, const Value *value, ValueFacts *fact
         facts->sign = SIGN_UNKNOWN;
 }
 
+/* Aligned runs of a type's numbers that are longer than half of them would wrap inside: 1024 bytes
+ * that count up from 0 are 127 and then -128. */
+static void end_runs_before_wrap(const Type *type, ValueFacts *facts) {
+    if (!type_is_int(type) || type_is_index(type))
+        return;
+    int64_t longest = int_highest(type->dtype) + 1;
+    for (int i = 0; i < facts_dims(type); i++) {
+        if (facts->contiguous[i] <= longest)
+            continue;
+        facts->divisible[i] = facts_divisible_at(facts, type, i, longest);
+        facts->contiguous[i] = longest;
+    }
+}
+
 static void set(Flow *flow, const Value *value, ValueFacts facts) {
+    end_runs_before_wrap(value->type, &facts);
     apply_assumed(flow->facts, value, &facts);
     *slot(flow, value) = facts;
     flow->facts->visited[value->id] = true;

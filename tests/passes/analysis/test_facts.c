@@ -399,6 +399,11 @@ static const Expected expected[] = {
     {"%t = trunci %r : tile<1024xi8>\n%c = constant_int {value = 16} : tile<1024xi8>\n"
      "%v = divsi %t, %c : tile<1024xi8>\n",
      0, 1, 1, 1, 1, 0},
+    /* Bytes that count up are negative from the 128th on. */
+    {"%t = trunci %r : tile<1024xi8>\n%c = constant_int {value = 0} : tile<1024xi8>\n"
+     "%v = cmpi %t, %c {pred = slt} : tile<1024xi1>\n",
+     0, 1, 1, 128, 0, 1},
+    {"%t = trunci %r : tile<1024xi8>\n%v = extui %t : tile<1024xi32>\n", 0, 128, 128, 1, 0, 255},
     {"%t = trunci %r : tile<1024xi16>\n%c = constant_int {value = 16} : tile<1024xi16>\n"
      "%v = divsi %t, %c : tile<1024xi16>\n",
      0, 1, 1, 16, 0, 63},
