@@ -311,6 +311,7 @@ Facts *facts_compute(Func *func, Arena *arena) {
     facts->conditions.arena = arena;
     facts->values = ARENA_ARRAY(arena, ValueFacts, count);
     facts->visited = ARENA_ARRAY(arena, bool, count);
+    facts->indices = facts_find_indices(func, arena, count);
     func_walk(func, collect_assumption, &(Assumptions){facts, arena, count});
     Flow flow = {.facts = facts};
     for (uint32_t i = 0; i < func->body->nargs; i++) {

@@ -10,7 +10,8 @@
  * Divisibility, constancy and ranges hold in wrapping arithmetic. Contiguity, and what is derived
  * from the sign of an index, takes sums and products of indices not to wrap, as Triton does: an
  * index that wraps addresses memory 2^32 elements away from what the source says. That is said of
- * no number narrower than 32 bits, and of none that a conversion cuts off. */
+ * nothing but what an address is computed from (a hash may wrap, and be divided), of no number
+ * narrower than 32 bits, and of none that a conversion cuts off. */
 #ifndef TILEC_PASSES_ANALYSIS_FACTS_H
 #define TILEC_PASSES_ANALYSIS_FACTS_H
 #include "ir/ir.h"

@@ -53,6 +53,12 @@ static FactsSign sign_of(In in) {
     return in.facts->sign;
 }
 
+/* The sign of a sum or product, `sign` unless it wraps: only what addresses are computed from is
+ * taken not to. */
+static FactsSign sign_unless_wrapped(const Facts *facts, const Op *op, FactsSign sign) {
+    return facts->indices[op->out[0].id] ? sign : SIGN_UNKNOWN;
+}
+
 static FactsSign weaker_sign(In a, In b) {
     return sign_of(a) < sign_of(b) ? sign_of(a) : sign_of(b);
 }
@@ -152,7 +158,7 @@ static void sum_runs(In a, In b, int64_t scale, ValueFacts *out) {
 static void facts_addi(const Facts *facts, const Op *op, ValueFacts *out) {
     In a = operand(facts, op, 0), b = operand(facts, op, 1);
     sum_runs(a, b, 1, out);
-    out->sign = weaker_sign(a, b);
+    out->sign = sign_unless_wrapped(facts, op, weaker_sign(a, b));
     set_range(out, a.type, (Wide)a.facts->lo + b.facts->lo, (Wide)a.facts->hi + b.facts->hi);
 }
 
@@ -181,7 +187,7 @@ static void facts_muli(const Facts *facts, const Op *op, ValueFacts *out) {
     int64_t divisor = saturating_product(divisible_each(a), divisible_each(b));
     for (int i = 0; i < facts_dims(a.type); i++)
         out->divisible[i] = divisor;
-    out->sign = weaker_sign(a, b);
+    out->sign = sign_unless_wrapped(facts, op, weaker_sign(a, b));
     Wide lo = (Wide)a.facts->lo * b.facts->lo, hi = lo;
     Wide corners[] = {(Wide)a.facts->lo * b.facts->hi, (Wide)a.facts->hi * b.facts->lo,
                       (Wide)a.facts->hi * b.facts->hi};
@@ -206,7 +212,7 @@ static void facts_shli(const Facts *facts, const Op *op, ValueFacts *out) {
     for (int i = 0; i < facts_dims(a.type); i++)
         out->divisible[i] =
             saturating_product(divisible_each(a), amount > 0 && amount < 62 ? 1LL << amount : 1);
-    out->sign = sign_of(a);
+    out->sign = sign_unless_wrapped(facts, op, sign_of(a));
     if (amount >= 0)
         set_range(out, a.type, (Wide)a.facts->lo * ((Wide)1 << amount),
                   (Wide)a.facts->hi * ((Wide)1 << amount));

@@ -15,6 +15,7 @@ struct Facts {
     bool *visited;         /* false: no facts yet, to be taken as the best possible */
     AssumedRange *assumed; /* by Value.id; NULL: nothing is assumed */
     PtrMap conditions;     /* what is assumed to the block of the assumption seen last */
+    const bool *indices;   /* by Value.id: an address is computed from it */
 };
 
 /* The facts of the op's result from those of its operands; `out` starts as facts_unknown. */
@@ -29,6 +30,10 @@ Transfer facts_elementwise;
 static inline const ValueFacts *facts_in(const Facts *facts, const Op *op, uint32_t index) {
     return &facts->values[op_in(op, index)->id];
 }
+/* Of each value, by its id, whether an address is computed from it, so that it is an index, whose
+ * sums and products are taken not to wrap. `count`: of the function's values. */
+bool *facts_find_indices(Func *func, Arena *arena, uint32_t count);
+
 /* Dimensions that have facts. */
 static inline int facts_dims(const Type *type) {
     return type->rank ? type->rank : 1;

@@ -517,3 +517,13 @@ def indices_of_types(bounds_ptr, out_ptr):
         for i in range(0, m):
             tl.store(out_ptr + 12 + i, n)
         n -= 1
+
+
+@triton.jit
+def wrapped_numbers(out_ptr, left_ptr, M: tl.constexpr, N: tl.constexpr):
+    """A hash that wraps and is divided, which is no index; bytes that count beyond 127."""
+    x = tl.arange(0, M)[:, None] * 1975308624 + tl.arange(0, N)[None, :]
+    small = tl.arange(0, N).to(tl.int8)[None, :]
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out_ptr + at, x // 16 + (small < 0))
+    tl.store(left_ptr + at, x, mask=(x // 16) % 2 == 0)

@@ -144,6 +144,10 @@ def others(numbers):
     yield ("atomic_words", dict(flag_ptr=np.zeros(1, np.int32), x_ptr=words, out_ptr=np.zeros_like(words)), dict(N=16),
            dict(flag_ptr=np.array([10], np.int32), out_ptr=doubled))
     yield "questions", dict(x_ptr=words, out_ptr=np.zeros_like(words)), dict(one=1, N=16), dict(out_ptr=words)
+    hashed = (np.arange(8, dtype=np.int32)[:, None] * np.int32(1975308624) + np.arange(512, dtype=np.int32)).astype(np.int32)
+    quotient = np.trunc(hashed / 16).astype(np.int32)
+    yield ("wrapped_numbers", dict(out_ptr=np.zeros((8, 512), np.int32), left_ptr=np.full((8, 512), 5, np.int32)), dict(M=8, N=512),
+           dict(out_ptr=quotient + (np.arange(512).astype(np.int8) < 0), left_ptr=np.where(quotient % 2 == 0, hashed, 5)))
     yield "logical", dict(x_ptr=x, y_ptr=y, out_ptr=np.zeros_like(x)), dict(N=64), dict(out_ptr=wanted)
 
 

@@ -384,13 +384,27 @@ static const Expected expected[] = {
     {"%v = addptr %ps, %ks : tile<1024xptr<f32>>\n", 0, 1, 4, 1024, 1, 0},
     {"%hs = splat %h : tile<1024xptr<f16>>\n%v = addptr %hs, %at : tile<1024xptr<f16>>\n", 0, 1024,
      2, 1, 1, 0},
-    {"%v = remsi %at, %ns : tile<1024xi32>\n", 0, 16, 16, 1, 1, 0},
+    {"%v = remsi %at, %ns : tile<1024xi32>\n%q = addptr %ps, %v : tile<1024xptr<f32>>\n", 0, 16, 16,
+     1, 1, 0},
+    /* What no address is computed from may wrap, and its quotients then count the other way. */
+    {"%v = remsi %at, %ns : tile<1024xi32>\n", 0, 1, 1, 1, 1, 0},
+    {"%x = xori %at, %ks : tile<1024xi32>\n%q = addptr %ps, %x : tile<1024xptr<f32>>\n"
+     "%v = divsi %at, %c16 : tile<1024xi32>\n",
+     0, 1, 1, 1, 1, 0},
+    {"%v = divsi %r, %c16 : tile<1024xi32>\n", 0, 1, 1, 16, 0, 63},
+    {"%z = constant_int {value = 0} : i32\n%o = constant_int {value = 1} : i32\n"
+     "%w = for %z, %k, %o, %at : tile<1024xi32> (%i: i32, %a: tile<1024xi32>) {\n"
+     "%b = addi %a, %ns : tile<1024xi32>\nyield %b\n}\n"
+     "%q = addptr %ps, %w : tile<1024xptr<f32>>\n%v = divsi %at, %c16 : tile<1024xi32>\n",
+     0, 1, 1, 16, 1, 0},
     {"%v = remsi %at, %ks : tile<1024xi32>\n", 0, 1, 1, 1, 1, 0},
     /* pid // k is taken to be no less than zero, whatever k is. */
     {"%q = divsi %pid, %k : i32\n%b = muli %q, %c1024 : i32\n%bs = splat %b : tile<1024xi32>\n"
-     "%a = addi %bs, %r : tile<1024xi32>\n%v = remsi %a, %ns : tile<1024xi32>\n",
+     "%a = addi %bs, %r : tile<1024xi32>\n%v = remsi %a, %ns : tile<1024xi32>\n"
+     "%e = addptr %ps, %v : tile<1024xptr<f32>>\n",
      0, 16, 16, 1, 1, 0},
-    {"%v = divsi %at, %c16 : tile<1024xi32>\n", 0, 1, 1, 16, 1, 0},
+    {"%v = divsi %at, %c16 : tile<1024xi32>\n%q = addptr %ps, %v : tile<1024xptr<f32>>\n", 0, 1, 1,
+     16, 1, 0},
     /* What is cut off may leave a negative number: quotients and remainders count the other way. */
     {"%w = extsi %at : tile<1024xi64>\n%c = constant_int {value = 4294967296} : tile<1024xi64>\n"
      "%u = addi %w, %c : tile<1024xi64>\n%t = trunci %u : tile<1024xi32>\n"

@@ -1,0 +1,104 @@
+/* Which integers addresses are computed from: see facts_internal.h.
+ *
+ * Goes back from offsets of pointers and blocks, by what a sum of places comes by: sums, products,
+ * quotients and remainders, choices, shapes, control flow. Bits that are combined or cut off and
+ * absolute values are made of numbers that may well have wrapped (hashes), and what is loaded or
+ * reduced is no sum; it ends there. */
+#include "passes/analysis/facts_internal.h"
+#include "support/vec.h"
+
+typedef struct Search {
+    Arena *arena;
+    bool *found;
+    VEC(const Value *) pending;
+} Search;
+
+static void meet(Search *s, const Value *value) {
+    if (!type_is_index(value->type) || s->found[value->id])
+        return;
+    s->found[value->id] = true;
+    vec_push(s->arena, &s->pending, value);
+}
+
+static bool meet_offsets(Op *op, void *user) {
+    Search *s = user;
+    if (op->code == OP_addptr)
+        meet(s, op_in(op, 1));
+    else if (op_has(op, BLOCK))
+        for (uint32_t i = 0; i < op->nin; i++)
+            meet(s, op_in(op, i));
+    return true;
+}
+
+/* What leaves a block of the op as its number `i`. */
+static void meet_yielded(Search *s, const Op *op, uint32_t i) {
+    if (op->code == OP_while) {
+        meet(s, op_in(op->regions[0]->last, i + 1));
+        meet(s, op_in(op->regions[1]->last, i));
+    } else {
+        for (uint32_t r = 0; r < op->nregions; r++)
+            meet(s, op_in(op->regions[r]->last, i));
+    }
+}
+
+/* What comes into the op, or around it, as its number `i`. */
+static void meet_carried(Search *s, const Op *op, uint32_t i) {
+    meet_yielded(s, op, i);
+    if (op->code != OP_if)
+        meet(s, op_in(op, op->code == OP_for ? FOR_FIXED_OPERANDS + i : i));
+}
+
+static bool has_values_around(const Op *op) {
+    return op->code == OP_for || op->code == OP_while || op->code == OP_if;
+}
+
+static void meet_source_of_argument(Search *s, const Value *arg) {
+    const Op *op = arg->owner->parent;
+    if (!op || !has_values_around(op))
+        return;
+    uint32_t number = (uint32_t)(arg - arg->owner->args);
+    if (op->code == OP_for && number == 0)
+        for (uint32_t i = 0; i < FOR_FIXED_OPERANDS; i++)
+            meet(s, op_in(op, i));
+    else
+        meet_carried(s, op, op->code == OP_for ? number - 1 : number);
+}
+
+static bool passes_on(const Op *op) {
+    switch (op->code) {
+    case OP_addi:
+    case OP_subi:
+    case OP_muli:
+    case OP_shli:
+    case OP_shrsi:
+    case OP_divsi:
+    case OP_remsi:
+    case OP_minsi:
+    case OP_maxsi:
+    case OP_select:
+    case OP_extsi:
+    case OP_extui:
+        return true;
+    default:
+        return op_has(op, MOVES | HINT);
+    }
+}
+
+static void meet_sources(Search *s, const Value *value) {
+    const Op *op = value->def;
+    if (!op)
+        meet_source_of_argument(s, value);
+    else if (has_values_around(op))
+        meet_carried(s, op, (uint32_t)(value - op->out));
+    else if (passes_on(op))
+        for (uint32_t i = 0; i < op->nin; i++)
+            meet(s, op_in(op, i));
+}
+
+bool *facts_find_indices(Func *func, Arena *arena, uint32_t count) {
+    Search s = {.arena = arena, .found = ARENA_ARRAY(arena, bool, count)};
+    func_walk(func, meet_offsets, &s);
+    while (s.pending.len)
+        meet_sources(&s, s.pending.data[--s.pending.len]);
+    return s.found;
+}
