@@ -30,6 +30,9 @@
  * waited for until memory has it, as long as a load takes, where threads that store go on. Small
  * stores with a barrier behind them stay.
  *
+ * Where a loop that stores nothing multiplies only what threads compute from its loads, these stay:
+ * blocks would go through shared memory twice, and their buffers take the place of other CTAs.
+ *
  * A block whose base depends on the program, from a block pointer or a descriptor, gets dimensions
  * for what does in the same way.
  *
@@ -143,6 +146,31 @@ static bool collect(Op *op, void *user) {
 static bool is_waited_for(const Raised *access) {
     return access->met && op_has(access->op, STORE) && !op_is_block_access(access->op) &&
            type_bytes(op_in(access->op, 1)->type) <= SMALL_BYTES;
+}
+
+/* Is the operand of a dot what the block loads, rearranged at most? */
+static bool is_loaded_in(const Value *operand, const Block *block) {
+    while (operand->def && op_rearranges(operand->def))
+        operand = op_in(operand->def, 0);
+    return operand->def && operand->def->block == block && op_is_load(operand->def);
+}
+
+/* Threads compute all operands of the loop's dots from what it loads, and it stores nothing: what
+ * they take comes into their registers, where its loads move up past the work of other iterations.
+ * Buffers between would cost a way through shared memory, and CTAs of the SM. */
+static bool is_for_threads(const Op *load) {
+    const Op *loop = load->block->parent;
+    if (load->code != OP_load || !loop || loop->code != OP_for || for_attrs(loop)->num_stages || op_contains(loop, WRITES))
+        return false;
+    bool multiplies = false;
+    block_for_each (dot, load->block) {
+        if (dot->code != OP_dot)
+            continue;
+        multiplies = true;
+        if (is_loaded_in(op_in(dot, 0), load->block) || is_loaded_in(op_in(dot, 1), load->block))
+            return false;
+    }
+    return multiplies;
 }
 
 /* Building */
@@ -284,6 +312,8 @@ static bool raise_all(Raise *r) {
     vec_for_each (access, &r->accesses)
         if (is_waited_for(access))
             access->why_not = "it is small, and memory would have to have it before a barrier";
+        else if (is_for_threads(access->op))
+            access->why_not = "threads compute all operands of this loop's products from its loads";
         else
             block_plan(affines, access->op, &access->plan, &access->why_not);
     vec_for_each (access, &r->accesses)
