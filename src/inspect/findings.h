@@ -28,6 +28,7 @@ struct Finder {
     double total;     /* clocks of a warp; 0: no clock has run */
     SimSaving saving; /* what the launch would have less without what is added next */
     double programs;  /* of the launch, at least 1 */
+    bool must_gain;   /* what is added next is no finding unless the launch gains by it */
 };
 
 #define FINDING(id, ...) void find_##id(Finder *f);
@@ -51,6 +52,16 @@ void finding_save_line(Finder *f, TracePlace at, double part);
 static inline double finding_busy(const ProfileLine *ptx) {
     return ptx->spent.cycles - ptx->spent.waits - ptx->spent.crowded;
 }
+/* How much of what an instruction does its finding is about: 0 to 1. */
+typedef double FindingPart(const SimCount *count);
+/* The clocks that a line's instructions which touch memory take, or that others wait for what they
+ * give; of each as much as `part` says. That they wait for their own operands is no part of it. */
+double finding_cycles_of(const Finder *f, TracePlace at, FindingPart *part);
+/* The instruction of the line that has the most of it. */
+uint32_t finding_worst(const Finder *f, TracePlace at, FindingPart *part);
+/* What would not be without a part of the line's passes through shared memory, or of its sectors:
+ * the same of the units that they occupy, and of what others wait for them. */
+void finding_save_part(Finder *f, TracePlace at, FindingPart *part);
 /* The instruction of a line that takes most clocks, of its own and of those who wait for it. */
 uint32_t finding_hottest(const Finder *f, TracePlace at);
 /* The clocks of all instructions of a line. */
@@ -59,6 +70,15 @@ double finding_line_cycles(const Finder *f, TracePlace at);
 bool finding_dot_reads(const Finder *f, const TraceDot *dot, uint32_t operand, TracePlace at);
 /* The innermost loop of the final Tile IR that has something of the line; NULL: none. */
 const TraceLoop *finding_loop_around(const Finder *f, TracePlace at);
+/* Has the launch more CTAs than SMs hold at once? Else room for more of them changes nothing. True
+ * where nothing has run. */
+bool finding_fills_device(const Finder *f);
+/* The source's own PTX of that line; NULL: it has none. */
+const Op *finding_asm_at(const Finder *f, TracePlace at);
+/* The constexpr parameter of the kernel that is that number; empty: none is. */
+Str finding_constexpr(const Finder *f, int64_t value);
+/* What helps where PTX of the source's own has bank conflicts; NULL: the line has none. */
+const char *finding_bank_advice(const Finder *f, TracePlace at, uint32_t ptx_line);
 /* What helps where a load of that line is waited for. */
 const char *finding_load_advice(const Finder *f, TracePlace at);
 /* What helps where copies are waited for `waits` clocks of a warp, in a loop of stages of so many

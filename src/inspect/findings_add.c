@@ -1,6 +1,8 @@
 /* What the files that find things have in common. */
 #include "inspect/findings.h"
 
+#include <math.h>
+
 /* Of all clocks, and of the launch's time: what takes less is no finding. */
 static const double LEAST_SHARE = 0.04;
 
@@ -47,6 +49,10 @@ uint32_t finding_hottest(const Finder *f, TracePlace at) {
     return hottest;
 }
 
+double report_hundredths(double us) {
+    return floor(us * 100 + 0.5) / 100;
+}
+
 /* What the clock says of the launch without it: at most, since what comes to light then is none of
  * what it knows. NULL: nothing has run. */
 static const SimTime *left_of(Finder *f) {
@@ -62,8 +68,13 @@ static const SimTime *left_of(Finder *f) {
 Finding *finding_add(Finder *f, TracePlace at, double cycles, const char *figures, ...) {
     const FindingInfo *info = f->info;
     const SimTime *left = left_of(f);
-    const double less = left ? f->profile->time.us - left->us : 0, gain = less > 0 ? less : 0;
-    if (f->total > 0 && cycles < LEAST_SHARE * f->total && gain < LEAST_SHARE * f->profile->time.us)
+    const double less =
+        left ? report_hundredths(f->profile->time.us) - report_hundredths(left->us) : 0;
+    const double gain = less > 0.005 ? less : 0; /* as it is written: with what is left it is all */
+    const bool gains = !f->profile || gain >= LEAST_SHARE * f->profile->time.us;
+    const bool must_gain = f->must_gain;
+    f->must_gain = false;
+    if (f->total > 0 && !gains && (must_gain || cycles < LEAST_SHARE * f->total))
         return NULL;
     StrBuf text = strbuf(f->arena);
     va_list args;

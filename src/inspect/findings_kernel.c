@@ -78,8 +78,8 @@ void find_fma_dot(Finder *f) {
         const double cycles = finding_line_cycles(f, dot->at);
         StrBuf clocks = strbuf(f->arena);
         if (f->total > 0)
-            strbuf_printf(&clocks, "; %.0f of %.0f clocks (%.0f%%) go there", cycles, f->total,
-                          finding_percent(f, cycles));
+            strbuf_printf(&clocks, "; %.0f of %.0f clocks of a warp (%.0f%%) go there", cycles,
+                          f->total, finding_percent(f, cycles));
         finding_save_line(f, dot->at, 1);
         if (f->profile)
             save_operands(f, dot);
@@ -176,9 +176,23 @@ void find_repeated_work(Finder *f) {
                 finding_save(f, ptx, share, 0);
         finding_add(f, repeat->at, busy * share,
                     "%.0f%% of what this line computes other threads compute as well, up to %lld "
-                    "for each element; about %.0f of %.0f clocks",
+                    "for each element; about %.0f of %.0f clocks of a warp",
                     100 * share, (long long)repeat->threads, busy * share, f->total);
     }
+}
+
+/* CTAs of the launch. */
+static double ctas_of(const Finder *f) {
+    const int32_t each = f->trace->compiled->facts.meta.programs_per_cta;
+    return ceil(f->programs / (each > 1 ? each : 1));
+}
+
+bool finding_fills_device(const Finder *f) {
+    const KernelMeta *meta = &f->trace->compiled->facts.meta;
+    const TargetDevice *device = target_device(meta->target);
+    if (!f->profile || !device || meta->is_persistent)
+        return true;
+    return ctas_of(f) > (double)device->sms * f->trace->occupancy.ctas;
 }
 
 /* Of an SM's warps, and of a warp's clocks. What is waited for could be hidden by as many warps as
@@ -189,7 +203,7 @@ void find_low_occupancy(Finder *f) {
     const Occupancy *held = &f->trace->occupancy;
     const double part = held->max_warps ? (double)held->warps / held->max_warps : 1;
     double waits = 0;
-    if (part > ENOUGH)
+    if (part > ENOUGH || !finding_fills_device(f))
         return;
     if (f->profile)
         vec_for_each (line, &f->profile->lines)
@@ -208,11 +222,9 @@ void find_low_occupancy(Finder *f) {
 
 void find_small_grid(Finder *f) {
     const TargetDevice *device = target_device(f->trace->compiled->facts.meta.target);
-    const KernelMeta *meta = &f->trace->compiled->facts.meta;
     if (!f->profile || !device)
         return;
-    const double ctas =
-        ceil(f->programs / (meta->programs_per_cta > 1 ? meta->programs_per_cta : 1));
+    const double ctas = ctas_of(f);
     if (ctas >= device->sms)
         return;
     const double total = f->total;

@@ -3,9 +3,7 @@
 
 enum { WORTH_PERCENT = 125 }; /* of what would do: more is worth a word */
 
-/* The clocks that a line's instructions which touch memory take, or that others wait for what they
- * give; of each as much as `part` says. That they wait for their own operands is no part of it. */
-static double cycles_at(const Finder *f, TracePlace at, double (*part)(const SimCount *count)) {
+double finding_cycles_of(const Finder *f, TracePlace at, FindingPart *part) {
     double cycles = 0;
     vec_for_each (line, &f->profile->ptx) {
         const SimSpent *spent = &line->spent;
@@ -31,8 +29,7 @@ static double scattered_part(const SimCount *count) {
     return part_beyond(count->sectors, count->ideal_sectors);
 }
 
-/* The instruction of the line that has the most of it. */
-static uint32_t worst_ptx(const Finder *f, TracePlace at, double (*part)(const SimCount *count)) {
+uint32_t finding_worst(const Finder *f, TracePlace at, FindingPart *part) {
     uint32_t worst = 0;
     double most = 0;
     vec_for_each (line, &f->profile->ptx) {
@@ -45,9 +42,7 @@ static uint32_t worst_ptx(const Finder *f, TracePlace at, double (*part)(const S
     return worst;
 }
 
-/* What would not be without a part of the line's passes through shared memory, or of its sectors:
- * the same of the units that they occupy, and of what others wait for them. */
-static void save_part(Finder *f, TracePlace at, double (*part)(const SimCount *count)) {
+void finding_save_part(Finder *f, TracePlace at, FindingPart *part) {
     vec_for_each (ptx, &f->profile->ptx)
         if (finding_is_at(ptx, at))
             finding_save(f, ptx, part(&ptx->count), ptx->spent.awaited * part(&ptx->count));
@@ -58,16 +53,19 @@ static void find_conflicts_counted(Finder *f) {
         const SimCount *count = &line->count;
         if (count->wavefronts * 100 <= count->ideal_wavefronts * WORTH_PERCENT)
             continue;
-        const double cycles = cycles_at(f, line->at, conflicting_part);
-        save_part(f, line->at, conflicting_part);
+        const double cycles = finding_cycles_of(f, line->at, conflicting_part);
+        finding_save_part(f, line->at, conflicting_part);
         Finding *found = finding_add(
             f, line->at, cycles,
             "%.1f wavefronts where 1 would do, %.0f more than that in a program; about "
-            "%.0f of %.0f clocks",
+            "%.0f of %.0f clocks of a warp",
             (double)count->wavefronts / (double)count->ideal_wavefronts,
             (double)(count->wavefronts - count->ideal_wavefronts) / f->programs, cycles, f->total);
-        if (found)
-            found->ptx_line = worst_ptx(f, line->at, conflicting_part);
+        if (!found)
+            continue;
+        found->ptx_line = finding_worst(f, line->at, conflicting_part);
+        const char *remedy = finding_bank_advice(f, line->at, found->ptx_line);
+        found->remedy = remedy ? remedy : found->remedy;
     }
 }
 
@@ -87,90 +85,6 @@ void find_bank_conflicts(Finder *f) {
         find_conflicts_predicted(f);
 }
 
-/* Words that are read again */
-
-enum { WORDS_OF_PASS = 32 };
-
-/* Passes beyond conflicts and beyond those that would give each word once. */
-static double passes_again(const SimCount *count) {
-    const double once = (double)count->first_words / WORDS_OF_PASS;
-    const double all = (double)count->ideal_wavefronts;
-    return count->words && all > once ? all - once : 0;
-}
-
-static double again_part(const SimCount *count) {
-    return count->wavefronts ? passes_again(count) / (double)count->wavefronts : 0;
-}
-
-/* Is the line one that reads operands of a product by fma, which it then has to itself? */
-static const TraceDot *dot_that_reads(const Finder *f, TracePlace at) {
-    vec_for_each (dot, &f->trace->dots)
-        for (uint32_t i = 0; i < 2; i++)
-            if (finding_dot_reads(f, dot, i, at))
-                return dot;
-    return NULL;
-}
-
-static const char *again_remedy(const Finder *f, TracePlace at, const SimCount *all) {
-    const TraceDot *dot = dot_that_reads(f, at);
-    if (dot && !strcmp(dot->unit, "fma"))
-        return str_format(f->arena,
-                          "The product at line %u is done by threads, which fetch its operands for "
-                          "each few multiply-adds: tensor cores take each once (input_precision, "
-                          "16-bit operands). Else fewer warps, so that each thread has a larger "
-                          "part of the tile.",
-                          dot->at.line);
-    if (all->own_words * 2 > all->words)
-        return "The same warps read the same words over and over: what does not change in the loop "
-               "may stay in registers if blocks are small enough, or be used for more of the tile "
-               "at a time.";
-    if (dot)
-        return "Each warp reads the operands of its part of the product: larger parts share more "
-               "(fewer warps, larger blocks), and wgmma takes them from shared memory once for "
-               "four warps.";
-    return NULL;
-}
-
-/* By line: the first reader of a word may be another line's. */
-void find_read_again(Finder *f) {
-    enum { WORTH_TIMES = 2, WORTH_AGAIN_PERCENT = 10 };
-    if (!f->profile || f->total <= 0)
-        return;
-    vec_for_each (line, &f->profile->lines) {
-        SimCount all = {0};
-        vec_for_each (ptx, &f->profile->ptx) {
-            if (!finding_is_at(ptx, line->at) || !ptx->count.words)
-                continue;
-            all.words += ptx->count.words;
-            all.first_words += ptx->count.first_words;
-            all.own_words += ptx->count.own_words;
-            all.ideal_wavefronts += ptx->count.ideal_wavefronts;
-        }
-        const double once = larger((double)all.first_words / WORDS_OF_PASS, 1);
-        const double cycles = cycles_at(f, line->at, again_part);
-        if ((double)all.ideal_wavefronts < WORTH_TIMES * once ||
-            finding_percent(f, cycles) < WORTH_AGAIN_PERCENT)
-            continue;
-        save_part(f, line->at, again_part);
-        Finding *found = finding_add(f, line->at, cycles,
-                                     "%.0f passes of a program where %.0f would bring each word "
-                                     "once: a pass brings %.1f of 32 "
-                                     "words, since lanes take the same ones, and a word is read in "
-                                     "%.1f accesses, in %.1f by "
-                                     "a warp that had it already; about %.0f of %.0f clocks",
-                                     (double)all.ideal_wavefronts / f->programs, once / f->programs,
-                                     (double)all.words / (double)all.ideal_wavefronts,
-                                     (double)all.words / larger((double)all.first_words, 1),
-                                     (double)all.own_words / larger((double)all.first_words, 1),
-                                     cycles, f->total);
-        const char *remedy = again_remedy(f, line->at, &all);
-        if (found && remedy)
-            found->remedy = remedy;
-        if (found)
-            found->ptx_line = worst_ptx(f, line->at, again_part);
-    }
-}
-
 void find_uncoalesced(Finder *f) {
     if (!f->profile)
         return;
@@ -184,18 +98,18 @@ void find_uncoalesced(Finder *f) {
         const double held_up = line->spent.cycles + line->spent.awaited;
         const double most = f->total > 0 && f->total < held_up ? f->total : held_up;
         const double moved = extra * sector < most ? extra * sector : most;
-        const double cycles = larger(moved, cycles_at(f, line->at, scattered_part));
-        save_part(f, line->at, scattered_part);
+        const double cycles = larger(moved, finding_cycles_of(f, line->at, scattered_part));
+        finding_save_part(f, line->at, scattered_part);
         f->saving.clocks = larger(f->saving.clocks, moved);
         f->saving.sectors = extra * f->programs / (double)f->profile->sum.sectors;
         Finding *found =
             finding_add(f, line->at, cycles,
                         "%.1f sectors where 1 would do: %.0f bytes of a program move for nothing, "
-                        "about %.0f of %.0f clocks",
+                        "about %.0f of %.0f clocks of a warp",
                         (double)count->sectors / (double)larger(1, (double)count->ideal_sectors),
                         extra * TARGET_SECTOR_BYTES, cycles, f->total);
         if (found)
-            found->ptx_line = worst_ptx(f, line->at, scattered_part);
+            found->ptx_line = finding_worst(f, line->at, scattered_part);
     }
 }
 
@@ -250,7 +164,7 @@ void find_waiting_pipeline(Finder *f) {
     f->saving.clocks = waits;
     Finding *found =
         finding_add(f, loop ? loop->at : worst->at, waits,
-                    "%.0f of %.0f clocks (%.0f%%) go by waiting for copies in %" PRId64
+                    "%.0f of %.0f clocks of a warp (%.0f%%) go by waiting for copies in %" PRId64
                     " stages of %" PRId64 " bytes; %d of %d bytes of shared memory are taken",
                     waits, f->total, finding_percent(f, waits), loop ? loop->stages : 1, bytes,
                     meta->shared_bytes, meta->target->shared_per_block);
@@ -281,10 +195,10 @@ void find_load_latency(Finder *f) {
         if (!worst || finding_percent(f, awaited) < WORTH_AWAITING_PERCENT)
             continue;
         f->saving.clocks = awaited;
-        Finding *found =
-            finding_add(f, line->at, awaited,
-                        "%.0f of %.0f clocks (%.0f%%) go by waiting for what this line loads",
-                        awaited, f->total, finding_percent(f, awaited));
+        Finding *found = finding_add(
+            f, line->at, awaited,
+            "%.0f of %.0f clocks of a warp (%.0f%%) go by waiting for what this line loads",
+            awaited, f->total, finding_percent(f, awaited));
         if (!found)
             continue;
         found->ptx_line = worst->ptx_line;
@@ -314,11 +228,11 @@ void find_barriers(Finder *f) {
         const double passes =
             (double)warps / f->programs / f->trace->compiled->facts.meta.num_warps;
         f->saving.clocks = waits;
-        Finding *found =
-            finding_add(f, line->at, waits,
-                        "%.0f of %.0f clocks (%.0f%%) go by waiting for other warps, at %.0f "
-                        "barriers of a program",
-                        waits, f->total, finding_percent(f, waits), passes);
+        Finding *found = finding_add(
+            f, line->at, waits,
+            "%.0f of %.0f clocks of a warp (%.0f%%) go by waiting for other warps, at %.0f "
+            "barriers of a program",
+            waits, f->total, finding_percent(f, waits), passes);
         if (found)
             found->ptx_line = worst;
     }

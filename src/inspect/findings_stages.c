@@ -91,7 +91,8 @@ static const char *silent_reason(const Finder *f, const TraceLoop *loop) {
     if (unseen)
         return str_format(arena, "what line %u does (%s) may write what the loop loads",
                           trace_place(f->trace->ctx, unseen->span).line,
-                          unseen->code == OP_effect_asm ? "PTX of the source" : "an atomic");
+                          unseen->code == OP_effect_asm ? "PTX of the source, is_pure=False"
+                                                        : "an atomic");
     if (has_trait(body, is_loop))
         return "it has an inner loop";
     if (has_trait(body, is_product))
@@ -101,50 +102,78 @@ static const char *silent_reason(const Finder *f, const TraceLoop *loop) {
            "come ahead as well";
 }
 
+/* What would have to be otherwise, where silent_reason says why. */
+static const char *silent_change(const TraceLoop *loop) {
+    const Block *body = loop->loop->regions[loop->loop->nregions - 1];
+    const Op *unseen = writes_unseen(body);
+    if (!unseen || unseen->code != OP_effect_asm)
+        return "Change that";
+    return loop->asks || has_trait(body, is_product)
+               ? "Declare it is_pure=True if its results are all that it does"
+               : "If its results are all that it does, declare it is_pure=True and give the loop "
+                 "stages of its own, tl.range(.., num_stages=..)";
+}
+
+/* What says the loop's stages. */
+static const char *stages_name(const Finder *f, const TraceLoop *loop) {
+    return loop->asked_by.len ? str_format(f->arena, "%.*s", STR_ARG(loop->asked_by))
+                              : "num_stages";
+}
+
+static const char *asked_text(const Finder *f, const TraceLoop *loop) {
+    return loop->asked_by.len ? str_format(f->arena, "num_stages (%.*s)", STR_ARG(loop->asked_by))
+                              : "num_stages";
+}
+
 /* Nothing of the loop is started ahead. */
-static const char *advice_to_start(const Finder *f, const TraceLoop *loop, int32_t asked) {
+static const char *advice_to_start(const Finder *f, const TraceLoop *loop) {
     const Diagnostic *remark = remark_at(f, loop->at, DIAG_loop_not_pipelined);
     const Diagnostic *fewer = remark_at(f, loop->at, DIAG_fewer_stages);
+    const char *asked = asked_text(f, loop);
+    const bool fills = finding_fills_device(f);
     if (fewer)
+        return str_format(
+            f->arena, "%s is %" PRId64 " already, but %s. Smaller blocks leave room for stages.",
+            asked, loop->asked, fewer->text);
+    if (loop->asked < PIPELINE_LEAST_STAGES && !remark)
         return str_format(f->arena,
-                          "num_stages is %d already, but %s. Smaller blocks leave room for stages.",
-                          asked, fewer->text);
-    /* Of its own: the pass sets it where it says why. */
-    if (loop->loop->code == OP_for && for_attrs(loop->loop)->num_stages && !remark)
-        asked = (int32_t)for_attrs(loop->loop)->num_stages;
-    if (asked < PIPELINE_LEAST_STAGES && !remark)
-        return str_format(f->arena,
-                          "It was compiled with num_stages=%d, which starts nothing ahead: give 2 "
-                          "or more, or keep more programs on an SM by smaller blocks.",
-                          asked);
+                          "It was compiled with %s=%" PRId64
+                          ", which starts nothing ahead: give 2 or more%s.",
+                          stages_name(f, loop), loop->asked,
+                          fills ? ", or keep more programs on an SM by smaller blocks" : "");
     return str_format(f->arena,
-                      "num_stages is %d already and no larger one helps: the loop at line %u "
-                      "starts no loads ahead, since %s. Change that, or load the next tile in the "
-                      "kernel before the work on this one; more programs on an SM hide the wait "
-                      "too.",
-                      asked, loop->at.line, remark ? reason_of(remark) : silent_reason(f, loop));
+                      "%s is %" PRId64 " already and no larger one helps: the loop at line %u "
+                      "starts no loads ahead, since %s. %s, or load the next tile in the kernel "
+                      "before the work on this one%s.",
+                      asked, loop->asked, loop->at.line,
+                      remark ? reason_of(remark) : silent_reason(f, loop),
+                      remark ? "Change that" : silent_change(loop),
+                      fills ? "; more programs on an SM hide the wait too" : "");
 }
 
 const char *finding_load_advice(const Finder *f, TracePlace at) {
-    const int32_t asked = f->trace->compiled->func->num_stages;
     const TraceLoop *loop = finding_loop_around(f, at);
     const Diagnostic *registers = remark_at(f, at, DIAG_load_through_registers);
     if (!loop)
-        return "It is loaded once, outside of loops, where stages (num_stages) start nothing "
-               "ahead: load it before other work, load more at once, or keep more programs on an "
-               "SM by smaller blocks.";
+        return str_format(
+            f->arena,
+            "It is loaded once, outside of loops, where stages (num_stages) start "
+            "nothing ahead: load it before other work, or load more at once%s.",
+            finding_fills_device(f) ? ", or keep more programs on an SM by smaller blocks" : "");
     if (registers)
         return str_format(f->arena,
                           "The load goes through registers, one iteration ahead at most whatever "
-                          "num_stages (%d) says, since %s. Change that, so that it is a copy.",
-                          asked, reason_of(registers));
+                          "%s (%" PRId64 ") says, since %s. Change that, so that it is a copy.",
+                          stages_name(f, loop), loop->asked, reason_of(registers));
     if (loop->stages > 1)
         return str_format(f->arena,
                           "Its loop copies %" PRId64 " iteration%s ahead, but not this load, which "
-                          "feeds no product or is needed for addresses: num_stages (%d) does "
-                          "nothing for it. Load what it gives an iteration before it is needed.",
-                          loop->stages - 1, loop->stages == 2 ? "" : "s", asked);
-    return advice_to_start(f, loop, asked);
+                          "feeds no product or is needed for addresses: %s (%" PRId64
+                          ") does nothing for it. Load what it gives an iteration before it is "
+                          "needed.",
+                          loop->stages - 1, loop->stages == 2 ? "" : "s", stages_name(f, loop),
+                          loop->asked);
+    return advice_to_start(f, loop);
 }
 
 /* Clocks of a turn of the loop but for its waits for copies, and those: `waits` of a warp, which
@@ -182,8 +211,8 @@ const char *finding_copy_advice(const Finder *f, const TraceLoop *loop, int64_t 
                           fewer->text);
     if (!turn_of(f, loop, waits, &work, &lacks))
         return NULL;
-    const int64_t stages = loop->stages + (int64_t)ceil(lacks / work);
-    const int64_t bytes = meta->shared_bytes + (stages - loop->stages) * stage_bytes;
+    const int64_t more = (int64_t)ceil(lacks / work), stages = loop->asked + more;
+    const int64_t bytes = meta->shared_bytes + more * stage_bytes;
     const char *figures =
         str_format(f->arena,
                    "Of an iteration of %.0f clocks %.0f are waits; each stage more gives copies "
@@ -191,10 +220,11 @@ const char *finding_copy_advice(const Finder *f, const TraceLoop *loop, int64_t 
                    work + lacks, lacks, work);
     if (stages <= PIPELINE_MOST_STAGES && bytes <= meta->target->shared_per_block)
         return str_format(f->arena,
-                          "%s, so that num_stages=%" PRId64 " instead of %" PRId64
-                          " would cover them, with %" PRId64
+                          "%s, so that %s=%" PRId64 " instead of %" PRId64
+                          "%s would cover them, with %" PRId64
                           " bytes of shared memory; or do more for each copy: larger blocks.",
-                          figures, stages, loop->stages, bytes);
+                          figures, stages_name(f, loop), stages, loop->asked,
+                          loop->asked_by.len ? " (num_stages)" : "", bytes);
     return str_format(f->arena,
                       "%s: %" PRId64 " stages would cover them, which is more than shared memory "
                       "or a loop (%d) has. Do more for each copy: larger blocks along K, so that "

@@ -4,8 +4,6 @@
 #include "ir/registers.h"
 #include "runtime/compile/build_info.h"
 
-#include <math.h>
-
 typedef struct Writer {
     const Report *report;
     Ctx *ctx;
@@ -336,11 +334,26 @@ static void put_shared(Writer *w) {
     strbuf_puts(w->out, "]}");
 }
 
+/* A limit that a pass had set and that was taken back, since the code spilled with it; 0: none was.
+ */
+static int32_t dropped_limit(const Func *func) {
+    return func->all_registers ? func->max_registers : 0;
+}
+
 static void put_registers(Writer *w) {
     const Trace *trace = w->report->trace;
-    const int32_t limit = trace->compiled->func->max_registers;
-    strbuf_printf(w->out, "\"registers\": {\"limit\": %d, \"lines\": [",
-                  limit > 0 ? limit : TARGET_MAX_REGISTERS);
+    const Func *func = trace->compiled->func;
+    const int32_t warps =
+        (trace->compiled->facts.meta.threads + TARGET_WARP_SIZE - 1) / TARGET_WARP_SIZE;
+    const int32_t set = func_register_limit(func), room = target_registers_for(warps);
+    strbuf_printf(w->out,
+                  "\"registers\": {\"limit\": %d, \"limit_by\": \"%s\", \"dropped\": %d, "
+                  "\"taken\": %d, \"lines\": [",
+                  set ? set : room,
+                  set                           ? "the compiler"
+                  : room < TARGET_MAX_REGISTERS ? "the threads of a CTA"
+                                                : "the machine",
+                  dropped_limit(func), trace->registers);
     for (uint32_t i = 0; i < trace->live_lines; i++)
         strbuf_printf(w->out, "%s%u", i ? ", " : "", trace->live[i]);
     strbuf_puts(w->out, "]}");
@@ -454,7 +467,14 @@ static void put_loops(Writer *w) {
     vec_for_each (loop, &w->report->trace->loops) {
         strbuf_printf(w->out, "%s\n{\"at\": ", separator);
         put_place(w, loop->at);
-        strbuf_printf(w->out, ", \"stages\": %" PRId64 ", \"trips\": ", loop->stages);
+        strbuf_printf(w->out, ", \"stages\": %" PRId64 ", \"asked\": %" PRId64 ", ", loop->stages,
+                      loop->asked);
+        strbuf_puts(w->out, "\"asked_by\": ");
+        if (loop->asked_by.len)
+            strbuf_json(w->out, loop->asked_by);
+        else
+            strbuf_puts(w->out, loop->asks ? "\"tl.range\"" : "\"num_stages\"");
+        strbuf_puts(w->out, ", \"trips\": ");
         if (loop->trips)
             strbuf_printf(w->out, "%" PRId64, loop->trips);
         else
@@ -511,18 +531,15 @@ static void put_pictures(Writer *w) {
     strbuf_puts(w->out, "]");
 }
 
-/* In hundredths of a microsecond, as all of them are written: so the parts add up as they stand. */
-static double hundredths(double us) {
-    return floor(us * 100 + 0.5) / 100;
-}
-
-/* A time, its least times, and the parts that it is the sum of. */
+/* A time, its least times, and the parts that it is the sum of, as they are written. */
 static void put_time(Writer *w, const SimTime *time) {
     const SimParts *parts = &time->parts;
     const char *name;
-    const double longest = hundredths(sim_longest(time, &name)), all = hundredths(time->us);
-    const double launch = hundredths(parts->launch), uneven = hundredths(parts->uneven);
-    const double code = hundredths(parts->code);
+    const double longest = report_hundredths(sim_longest(time, &name)),
+                 all = report_hundredths(time->us);
+    const double launch = report_hundredths(parts->launch),
+                 uneven = report_hundredths(parts->uneven);
+    const double code = report_hundredths(parts->code);
     const double beside = all - launch - longest - uneven - code;
     strbuf_printf(w->out,
                   "\"microseconds\": %.2f, \"bounds\": {\"latency\": %.2f, \"unit\": %.2f, "
@@ -547,15 +564,15 @@ static void put_launch(Writer *w, const Profile *profile) {
     if (profile->has_time) {
         strbuf_printf(w->out,
                       "\"cycles\": %.0f, \"alone_cycles\": %.0f, \"warp_cycles\": %.0f, "
-                      "\"rounds\": %.0f, \"device\": \"%s\", ",
+                      "\"rounds\": %.0f, \"sms\": %d, \"ctas_at_once\": %.0f, \"device\": \"%s\", ",
                       time->program_clocks, time->cta_clocks, profile->cycles, time->rounds,
-                      time->device ? time->device : "");
+                      time->sms, time->at_once, time->device ? time->device : "");
         put_time(w, time);
     } else {
-        strbuf_puts(w->out,
-                    "\"cycles\": 0, \"alone_cycles\": 0, \"warp_cycles\": 0, "
-                    "\"rounds\": 0, \"device\": \"\", \"microseconds\": 0, \"bounds\": null, "
-                    "\"unit\": \"\", \"parts\": null");
+        strbuf_puts(w->out, "\"cycles\": 0, \"alone_cycles\": 0, \"warp_cycles\": 0, "
+                            "\"rounds\": 0, \"sms\": 0, \"ctas_at_once\": 0, \"device\": \"\", "
+                            "\"microseconds\": 0, \"bounds\": null, "
+                            "\"unit\": \"\", \"parts\": null");
     }
     strbuf_putc(w->out, '}');
 }
@@ -649,8 +666,7 @@ static void put_gain(Writer *w, const Finding *finding) {
         strbuf_puts(w->out, ", \"gain_us\": null, \"left\": null, ");
         return;
     }
-    strbuf_printf(w->out, ", \"gain_us\": %.2f, \"left\": {",
-                  hundredths(profile->time.us) - hundredths(finding->left->us));
+    strbuf_printf(w->out, ", \"gain_us\": %.2f, \"left\": {", finding->gain);
     put_time(w, finding->left);
     strbuf_puts(w->out, "}, ");
 }

@@ -35,6 +35,8 @@ typedef struct Report {
     Findings findings;  /* those with most to gain first */
 } Report;
 
+/* Microseconds as reports write them. */
+double report_hundredths(double us);
 /* What the figures show, in the arena of the trace's context. */
 Findings findings_make(const Trace *trace, const Profile *profile);
 

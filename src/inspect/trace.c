@@ -90,6 +90,8 @@ static void see(void *user, const StageText *shown) {
     stage.at =
         shown->lines ? places_of_spans(ctx, shown->lines) : trace_places(ctx, kind, shown->text);
     keep_stage(trace, stage);
+    if (kind == TRACE_tir)
+        trace_note_asked(trace, shown->func);
     if (shown->pass == PASS_choose_layouts)
         trace_layouts(trace, stage.id, shown->notes);
     if (shown->notes)

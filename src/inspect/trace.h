@@ -91,9 +91,18 @@ typedef struct TraceLoop {
     const Op *loop;
     TracePlace at;
     int64_t stages; /* buffers that its copies go around in; 1: nothing is copied ahead */
+    int64_t asked;  /* num_stages that it was compiled with */
+    bool asks;      /* of its own, not of the launch */
+    Str asked_by;   /* the constexpr parameter that says so; empty: none does */
     int64_t trips;  /* 0: only a launch knows */
     VEC(TraceRole) roles;
 } TraceLoop;
+
+/* A loop that has num_stages of its own in the source. */
+typedef struct TraceAsked {
+    Span span;
+    int64_t stages;
+} TraceAsked;
 
 /* A product of the final Tile IR. */
 typedef struct TraceDot {
@@ -126,6 +135,8 @@ typedef struct Trace {
     VEC(TraceBuffer) buffers;
     uint32_t steps; /* ops of the final Tile IR */
     VEC(TraceLoop) loops;
+    VEC(TraceAsked) asked;
+    bool elaborated; /* `asked` is known */
     VEC(TraceDot) dots;
     VEC(TraceAccess) accesses;
     VEC(TraceRepeat) repeats;
@@ -155,4 +166,8 @@ TracePlaces trace_places(Ctx *ctx, TraceKind kind, Str text);
 void trace_layouts(Trace *trace, const char *stage, const PrintNotes *notes);
 void trace_shared(Trace *trace);
 void trace_loops(Trace *trace);
+/* Notes what loops of the Tile IR ask for, before passes go on to change it. */
+void trace_note_asked(Trace *trace, const Func *func);
+/* Says it of a loop of the final Tile IR. */
+void trace_find_asked(const Trace *trace, TraceLoop *loop);
 #endif

@@ -299,6 +299,7 @@ static void add_loop(Loops *l, const Op *op) {
                       .at = trace_place(l->trace->ctx, op->span),
                       .stages = ahead + 1,
                       .trips = trips_of(op)};
+    trace_find_asked(l->trace, &loop);
     TraceRole own = {
         .loop = op, .name = feeds ? "consumer" : "all", .warps = warps_text(arena, func)};
     iterate(l, op, (double)ahead, &own);

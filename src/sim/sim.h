@@ -213,6 +213,8 @@ typedef struct SimTime {
     uint32_t registers;    /* of a thread */
     uint32_t ctas_per_sm;  /* that are there at once */
     double cta_clocks;     /* of a program alone by latency, the mean: `latency_us` is made of it */
+    int32_t sms;           /* of the device */
+    double at_once;        /* programs of the launch that an SM has at once */
     double rounds;         /* of programs one after another on an SM, as many at once as it holds */
     double footprint;      /* bytes of global memory that the launch touches, at least once */
     double moved;          /* bytes between SMs and L2 */

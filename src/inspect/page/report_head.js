@@ -39,6 +39,18 @@ function launchFacts(report) {
     ].filter(([, text, value]) => text !== "" && value !== undefined && value !== 0);
 }
 
+/* Stages that loops have beside those that were asked for, and by what. */
+function stagesTitle(report) {
+    const loop = [...(report.loops || [])].sort((a, b) => (b.stages || 1) - (a.stages || 1))[0];
+    return loop?.asked && (loop.stages > 1 || loop.asked > 1) ? `stages, ${loop.asked} asked for by ${loop.asked_by}` : "stages";
+}
+
+/* What an SM has room for is no limit of a launch that does not fill it: [CTAs that are there, text] or null. */
+function unfilled(report) {
+    const launch = report.profile?.launch, room = report.facts?.ctas_per_sm;
+    return launch?.ctas_at_once > 0 && launch.ctas_at_once < room && !report.facts.persistent ? `CTAs per SM fit, the launch has ${plural(launch.ctas_at_once, "CTA")} on one` : "";
+}
+
 function factRows(report) {
     /* What was asked for is an option; what loops have is a fact. */
     const ahead = (report.loops || []).map(loop => loop.stages || 1);
@@ -47,6 +59,13 @@ function factRows(report) {
         const value = facts[fact.name];
         return { title: fact.title, short: fact.short || fact.title, text: (fact.write || count)(value), value, better: fact.better, bad: fact.bad?.(value), skip: fact.skip?.(value, facts) };
     });
+    for (const row of rows)
+        if (row.title === "stages" && page.reports.length < 2)
+            row.title = stagesTitle(report);
+        else if (row.title === "CTAs per SM" && page.reports.length < 2)
+            row.title = unfilled(report) || row.title;
+        else if (["is the limit", "occupancy"].includes(row.title))
+            row.skip = row.skip || unfilled(report) !== "";
     for (const [name, value] of Object.entries(facts))
         if (!known.has(name) && value !== null && typeof value !== "object")
             rows.push({ title: name.replace(/_/g, " "), short: name.replace(/_/g, " "), text: count(value), value, better: 0 });
@@ -65,6 +84,8 @@ function optionWords(report) {
             words.push(...Object.entries(value || {}).map(([key, text]) => `${key}=${text}`));
         else if (name === "signature")
             words.push(`(${(value || []).join(", ")})`);
+        else if (name === "num_stages" && (report.loops || []).length && report.loops.every(loop => loop.asked_by && loop.asked_by !== "num_stages"))
+            words.push(`${name}=${value} (for no loop)`);
         else if (value !== null && value !== false && typeof value !== "object")
             words.push(`${name}=${value}`);
     return words;
@@ -157,13 +178,12 @@ function leftText(left) {
 
 const COST_TERMS = "Gains at most: the launch's time less what the clock predicts for it without this cause, with all else as it is; an upper bound, since something else comes instead.\nOf a warp's clocks: of a program's warps in the mean, as the column cycles has them.";
 
-/* Shares of several findings are of the same clocks: they may sum to more than all. */
+/* What gains and shares are of, and why neither adds up. */
 function overlapNote() {
-    const sums = page.reports.map(report => (report.findings || []).map(finding => finding.share || 0)).filter(shares => shares.filter(Boolean).length > 1).map(shares => shares.reduce((sum, share) => sum + share, 0));
-    if (!page.reports.some(report => (report.findings || []).some(finding => finding.share > 0 || finding.gain_us > 0)))
+    const told = page.reports.filter(report => (report.findings || []).some(finding => finding.share > 0 || finding.gain_us > 0)), lives = told.map(report => report.profile?.launch?.warp_cycles).filter(Boolean);
+    if (!told.length)
         return "";
-    const sum = sums.length ? ` (here ${sums.map(percent).join(" and ")} in all)` : "";
-    return el("p", { class: "overlap quiet", title: COST_TERMS }, `Gains are upper bounds, each of one cause alone. Shares overlap${sum}: clocks that one instruction waits for another count at both. Neither adds up.`);
+    return el("p", { class: "overlap quiet", title: COST_TERMS }, `Each gain is an upper bound, for mending that one cause. Each share is of the clocks of a warp${lives.length ? ` (${lives.map(clocks => count(Math.round(clocks))).join(" and ")}, the mean of a program's)` : ""}: a wait counts at both its ends, work that nothing is wrong with at none, so that shares may sum to more or less than 100 %.`);
 }
 
 function percent(part) {
@@ -218,7 +238,7 @@ const TERMS = [
     ["gains at most", "the launch's time less what the clock predicts without this cause, all else as it is; gains of several causes overlap"],
     ["waited", "of these, clocks that it stood still there"], ["awaited", "clocks that it stood still elsewhere for what this line made"],
     ["sector", "32 bytes of global memory, of which no part moves alone; ideal: as few as the bytes that are used"],
-    ["wavefront", "a pass through the 32 banks of shared memory; ideal: as few as without two words of one bank"],
+    ["wavefront", "a pass through the 32 banks of shared memory; ideal: as few as what each access asks for needs, without bank conflicts. That lanes or warps ask for the same words is a finding of its own"],
     ["moved, used, distinct", "bytes in whole sectors; that threads asked for, each time; each counted once"],
     ["+3 in a bank", "so many more threads take the same word, which costs nothing"],
     ["•", "a remark of the compiler at this line: the panel Remarks has it"],

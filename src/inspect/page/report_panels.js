@@ -193,7 +193,7 @@ function latencyBars(report, side) {
     const all = waits.reduce((sum, wait) => sum + wait.clocks, 0), shown = waits.slice(0, 5).filter(wait => wait.clocks >= 0.02 * alone), rest = all - shown.reduce((sum, wait) => sum + wait.clocks, 0);
     const row = (label, clocks, note) => [el("div", { class: "wait" }, label, note && el("span", { class: "quiet" }, ` ${note}`)), el("span", { class: "track" }, el("i", { vars: { width: `${Math.min(100, 100 * clocks / alone)}%` } })), el("span", { class: "num" }, `${count(Math.round(clocks))}  ${percent(clocks / alone)}`)];
     const link = line => page.profiles[side].ptx.get(line) && page.reports[side] ? linkOf(side, report.stages.find(stage => stage.kind === "ptx").at[line]) : -1;
-    const crowded = launch.cycles - alone, ends = alone + crowded - launch.warp_cycles;
+    const crowded = launch.cycles - alone || 0, ends = launch.cycles - launch.warp_cycles || 0;
     return [el("h3", {}, "What latency is made of"),
         el("p", { class: "quiet" }, `By latency a program takes ${count(alone)} clocks (${plural(launch.rounds || 1, "round")} of programs on an SM, one after another: ${count(launch.bounds?.latency || 0)} µs)${crowded >= 1 ? `; its warps keep ${launch.unit} busy for ${count(Math.round(crowded))} more, ${count(launch.cycles)} in all` : ""}. Of the ${count(alone)} a warp, in the mean of all:`),
         el("div", { class: "bars waits" }, shown.map(wait => row(["waits ", wait.what, " ", el("button", { class: "bare mono", type: "button", title: sourceText(link(wait.line)).trim(), onclick: () => page.view.showPtx(side, wait.line) }, wait.name)], wait.clocks,

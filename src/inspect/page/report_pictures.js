@@ -61,7 +61,7 @@ function makeLoopsPanel(body, report, side) {
     [...report.loops].sort((a, b) => (b.stages || 0) - (a.stages || 0)).forEach(loop => {
         const turns = loop.trips || loop.turns, trips = turns ? `, ${count(turns)} iteration${turns === 1 ? "" : "s"}` : "";
         const each = loop.turn_cycles ? `, ${count(Math.round(loop.turn_cycles))} cycles each as it ran, in the mean of all warps` : "";
-        body.append(el("h3", { class: "pad" }, "Loop at ", placeButton(side, loop.at, null) || "no line", ` - ${loop.stages > 1 ? `copies ${plural(loop.stages - 1, "iteration")} ahead` : "nothing started ahead"}${trips}${each}`));
+        body.append(el("h3", { class: "pad" }, "Loop at ", placeButton(side, loop.at, null) || "no line", ` - ${loop.stages > 1 ? `copies ${plural(loop.stages - 1, "iteration")} ahead` : "nothing started ahead"}${loop.asked ? ` (${plural(loop.asked, "stage")} asked for by ${loop.asked_by})` : ""}${trips}${each}`));
         body.append(el("div", { class: "loops" }, loopViews(loop, report).map(view => loopView(view, loop, side))));
     });
 }
@@ -230,6 +230,12 @@ function withoutGaps(lines, stages) {
     return lines.map((live, line) => (before = live === 0 && noInstruction.test(text[line] ?? "") ? before : live));
 }
 
+/* What was really compiled, and what live counts. */
+function registersText(report) {
+    const { limit, limit_by: by, dropped, taken } = report.registers;
+    return `${taken ? `A thread takes ${plural(taken, "register")}${report.facts.registers_estimated ? " (an estimate: no assembler said it)" : ", as ptxas says"}. ` : ""}${limit ? `At most ${limit}${by ? `, by ${by}` : ""}. ` : ""}${dropped ? `A limit of ${dropped} was taken back, since the code spilled with it. ` : ""}Live are the 32-bit values of the PTX that are still needed at a line, before ptxas orders and allocates: more than it takes, or than a thread has, are no spills.`;
+}
+
 function makeRegistersPanel(body, report, side) {
     const place = el("div", { class: "sheet pad" }), { limit } = report.registers;
     const lines = withoutGaps(report.registers.lines, report.stages);
@@ -246,12 +252,12 @@ function makeRegistersPanel(body, report, side) {
     body.append(place, el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Registers by line", vars: { flex: "0 1 360px", padding: "0" } },
         sortedTable("Most live registers by line of the source", [
             { title: "line", of: row => row.link, text: row => el("button", { class: "bare", type: "button", onclick: () => setPin(row.link, "link") }, lineText(row.link, side).replace("line ", "")) },
-            { title: "live", long: "registers, at most", numeric: true, of: row => row.live },
+            { title: "live", long: "32-bit values before allocation, at most", numeric: true, of: row => row.live },
             { title: "PTX", long: "line where", numeric: true, of: row => row.line + 1, text: row => el("button", { class: "bare", type: "button", onclick: () => show(row.line) }, String(row.line + 1)) },
             { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceText(row.link).trim(), style: () => "text" },
-        ], [...most.values()], 1, row => row.link)));
+        ], [...most.values()], 1, row => row.link), el("p", { class: "pad quiet" }, registersText(report))));
     let cursor = top.length ? top[0].line : 0;
-    const say = line => `PTX line ${line + 1}: ${plural(lines[line], "register")} live${limit ? ` of ${limit}` : ""}${stage && stage.links[line] >= 0 ? `, ${lineText(stage.links[line], side)}` : ""}${line === top[0].line ? ", the most" : ""}`;
+    const say = line => `PTX line ${line + 1}: ${plural(lines[line], "value")} live, before allocation${stage && stage.links[line] >= 0 ? `, ${lineText(stage.links[line], side)}` : ""}${line === top[0].line ? ", the most" : ""}`;
     const redraw = fitted(place, width => place.replaceChildren(registerPicture({ lines, limit, stage, cursor, peak: top[0], say, show, move: line => {
         cursor = line;
         setHot(stage ? stage.links[line] ?? -1 : -1);

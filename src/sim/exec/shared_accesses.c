@@ -52,6 +52,21 @@ static void note_read(Warp *warp, InsnCounts *counts, const uint64_t *addresses,
     }
 }
 
+/* Words that threads write are new, also where their warp's epoch is the one of its write before.
+ */
+static void note_write(Warp *warp, const uint64_t *addresses, uint32_t mask, uint32_t size) {
+    Cta *cta = warp->cta;
+    if (!cta->readers)
+        return;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const uint64_t address = addresses[__builtin_ctz(left)];
+        for (uint64_t word = address / WORD_BYTES; word <= (address + size - 1) / WORD_BYTES;
+             word++)
+            if (word < words_of(cta))
+                cta->readers[word].warps = 0;
+    }
+}
+
 /* Keeps the access if it is worse than the one kept so far. */
 static void keep_worst(Warp *warp, uint32_t pc, const SimSharedAccess *access) {
     SimCounts *counts = warp->machine->counts;
@@ -80,6 +95,8 @@ void note_shared(Warp *warp, const Insn *insn, const uint64_t *addresses, uint32
     keep_worst(warp, pc, &access);
     if (use == SHARED_READ)
         note_read(warp, counts, addresses, mask, size);
+    else
+        note_write(warp, addresses, mask, size);
 }
 
 void count_shared_of(Warp *warp, const Insn *insn, const uint64_t *addresses, uint32_t mask,

@@ -189,6 +189,8 @@ static void predict(Plan *plan, uint32_t registers, uint32_t spilled, SimTime *t
         spill(plan, spilled);
     time->registers = registers;
     time->ctas_per_sm = (uint32_t)occupancy.ctas;
+    time->sms = plan->device->sms;
+    time->at_once = plan->at_once;
     time->samples = sample->samples;
     time->text = sample->fetched;
     time->instructions = sample->units[TIME_ISSUE] * (double)sample->clusters * TARGET_PARTITIONS;

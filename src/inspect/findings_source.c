@@ -1,0 +1,87 @@
+/* What advice names of the source: its own PTX, and the constexpr parameters that say a number. */
+#include "inspect/findings.h"
+
+static const Op *asm_of(const Finder *f, const Block *block, TracePlace at) {
+    block_for_each (op, block) {
+        const TracePlace own = trace_place(f->trace->ctx, op->span);
+        const bool is_asm = op->code == OP_effect_asm || op->code == OP_inline_asm;
+        if (is_asm && own.file == at.file && own.line == at.line)
+            return op;
+        for (uint32_t r = 0; r < op->nregions; r++) {
+            const Op *inner = asm_of(f, op->regions[r], at);
+            if (inner)
+                return inner;
+        }
+    }
+    return NULL;
+}
+
+const Op *finding_asm_at(const Finder *f, TracePlace at) {
+    const Func *func = f->trace->compiled->func;
+    return func ? asm_of(f, func->body, at) : NULL;
+}
+
+/* Its value where it is an integer; else -1. */
+static int64_t value_of(const KernelParam *param) {
+    int64_t value = 0;
+    for (size_t i = 0; i < param->text.len; i++) {
+        const char c = param->text.ptr[i];
+        if (c < '0' || c > '9' || value > INT32_MAX)
+            return -1;
+        value = value * 10 + (c - '0');
+    }
+    return param->text.len ? value : -1;
+}
+
+Str finding_constexpr(const Finder *f, int64_t value) {
+    const KernelFacts *facts = &f->trace->compiled->facts;
+    for (uint32_t i = 0; i < facts->param_count; i++)
+        if (facts->params[i].is_constexpr && value_of(&facts->params[i]) == value)
+            return facts->params[i].name;
+    return (Str){0};
+}
+
+/* Neighbouring lanes' places: bytes from one to the next, the same for all; 0: they differ. */
+static int64_t stride_of(const SimSharedAccess *access) {
+    int64_t stride = 0;
+    for (int lane = 0; lane + 1 < TARGET_WARP_SIZE; lane++) {
+        const int64_t next = (int64_t)access->addresses[lane + 1] - access->addresses[lane];
+        if (!(access->mask >> lane & 1) || !(access->mask >> (lane + 1) & 1) || next <= 0 ||
+            (stride && next != stride))
+            return 0;
+        stride = next;
+    }
+    return stride;
+}
+
+/* The parameter that says the stride, in bytes or in elements, and what it would have to be. */
+static const char *stride_text(const Finder *f, int64_t stride, int64_t size) {
+    const int64_t by[] = {1, size};
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        const Str name = finding_constexpr(f, stride / by[i]);
+        if (name.len)
+            return str_format(f->arena, "-D %.*s=%" PRId64 " instead of %" PRId64, STR_ARG(name),
+                              (stride + size) / by[i], stride / by[i]);
+    }
+    return "one element more than now";
+}
+
+const char *finding_bank_advice(const Finder *f, TracePlace at, uint32_t ptx_line) {
+    const SimSharedAccess *access = NULL;
+    if (!finding_asm_at(f, at))
+        return NULL;
+    vec_for_each (ptx, &f->profile->ptx)
+        if (ptx->ptx_line == ptx_line)
+            access = ptx->shared;
+    const int64_t stride = access ? stride_of(access) : 0;
+    if (!stride || (stride / access->size) % 2)
+        return str_format(f->arena,
+                          "The PTX of the source at line %u says where its threads read and write: "
+                          "let threads of a warp have their places in different banks.",
+                          at.line);
+    return str_format(f->arena,
+                      "The PTX of the source at line %u has the places of neighbouring threads "
+                      "%" PRId64 " bytes apart. At %" PRId64
+                      " bytes, an odd number of elements, each has banks of its own: %s.",
+                      at.line, stride, stride + access->size, stride_text(f, stride, access->size));
+}
