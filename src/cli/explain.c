@@ -111,6 +111,8 @@ static bool simulate_kernel(Explained *one, unsigned *other_form) {
     if (one->sim.counts)
         one->report.profile =
             profile_make(ctx, one->sim.module, one->sim.counts, one->sim.time, one->grid);
+    if (one->sim.time && one->sim.time->dram_us > 0)
+        trace_loops_from_dram(&one->trace);
     return ok;
 }
 

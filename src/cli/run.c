@@ -302,6 +302,8 @@ static void write_page(Run *run) {
                      .argument_count = given->len,
                      .diags = &ctx->diags};
     report.profile = profile_make(ctx, run->sim.module, run->sim.counts, run->sim.time, run->grid);
+    if (run->sim.time && run->sim.time->dram_us > 0)
+        trace_loops_from_dram(&run->trace);
     report.findings = findings_make(&run->trace, report.profile);
     StrBuf text = strbuf(&ctx->arena);
     report_page(&report, 1, &text);

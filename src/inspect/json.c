@@ -435,7 +435,17 @@ static void put_role(Writer *w, const TraceRole *role) {
     put_text(w, "warps", role->warps);
     strbuf_puts(w->out, ", \"clocks\": ");
     put_real(w, role->clocks);
-    strbuf_puts(w->out, ", \"ops\": [");
+    strbuf_puts(w->out, ", \"units\": [");
+    const char *separator = "";
+    for (int unit = 0; unit < TRACE_UNITS; unit++) {
+        if (role->units[unit] < 1)
+            continue;
+        strbuf_printf(w->out, "%s{\"name\": \"%s\"", separator, trace_unit_name[unit]);
+        put_clocks(w, "clocks", role->units[unit]);
+        strbuf_puts(w->out, ", \"replays\": 0}");
+        separator = ", ";
+    }
+    strbuf_puts(w->out, "], \"ops\": [");
     for (size_t i = 0; i < role->ops.len; i++) {
         strbuf_puts(w->out, i ? ",\n" : "\n");
         put_op(w, &role->ops.data[i]);

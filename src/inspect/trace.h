@@ -78,11 +78,16 @@ typedef struct TraceOp {
     int64_t ahead;   /* of a copy in a pipeline: iterations before the one that reads it */
 } TraceOp;
 
+/* What the model of an iteration shares among all warps. */
+typedef enum TraceUnit { TRACE_TENSOR, TRACE_SHARED, TRACE_L2, TRACE_UNITS } TraceUnit;
+extern const char *const trace_unit_name[];
+
 typedef struct TraceRole {
-    const Op *loop;    /* whose iterations they are */
-    const char *name;  /* "all", "producer", "consumer" */
-    const char *warps; /* "1", "2 x 4" */
-    double clocks;     /* of an iteration */
+    const Op *loop;            /* whose iterations they are */
+    const char *name;          /* "all", "producer", "consumer" */
+    const char *warps;         /* "1", "2 x 4" */
+    double clocks;             /* of an iteration */
+    double units[TRACE_UNITS]; /* that all warps keep each busy in it */
     VEC(TraceOp) ops;
 } TraceRole;
 
@@ -137,6 +142,7 @@ typedef struct Trace {
     VEC(TraceLoop) loops;
     VEC(TraceAsked) asked;
     bool elaborated; /* `asked` is known */
+    bool from_dram;  /* what loops load lies there, not in L2 */
     VEC(TraceDot) dots;
     VEC(TraceAccess) accesses;
     VEC(TraceRepeat) repeats;
@@ -166,6 +172,8 @@ TracePlaces trace_places(Ctx *ctx, TraceKind kind, Str text);
 void trace_layouts(Trace *trace, const char *stage, const PrintNotes *notes);
 void trace_shared(Trace *trace);
 void trace_loops(Trace *trace);
+/* Says it anew of a launch that touches more than L2 has. */
+void trace_loops_from_dram(Trace *trace);
 /* Notes what loops of the Tile IR ask for, before passes go on to change it. */
 void trace_note_asked(Trace *trace, const Func *func);
 /* Says it of a loop of the final Tile IR. */

@@ -3,8 +3,10 @@
  * Ops begin in the order of the text when their operands are there, at the figures of the machine
  * (passes/analysis/op_work.h), one warp of each role alone. Copies and products go on beside what
  * follows them; who waits for a copy that was started iterations ahead waits for what is left of it
- * then. It is an estimate of which op holds up which, no prediction of a time: that is the
- * simulator's clock. */
+ * then. All warps together keep tensor cores, shared memory and the way to L2 busy, and no
+ * iteration is shorter than that. Latencies and rates are those of the simulator's clock, and data
+ * come from where that has them come from: from L2, unless the launch touches more than it has.
+ * Left out are bank conflicts, and that warps wait for each other. */
 #include "inspect/trace.h"
 
 #include "passes/analysis/op_work.h"
@@ -44,6 +46,12 @@ static TraceOpKind kind_of(const Op *op) {
     return TRACE_OP_ARITHMETIC;
 }
 
+const char *const trace_unit_name[] = {
+    [TRACE_TENSOR] = "tensor cores",
+    [TRACE_SHARED] = "shared memory and L1",
+    [TRACE_L2] = "L2 to an SM",
+};
+
 typedef struct Loops {
     Trace *trace;
     WorkContext context;
@@ -52,10 +60,13 @@ typedef struct Loops {
     PtrMap lines;    /* Op to its number + 1 in the notes' list */
     const Str *text; /* lines of the last Tile IR */
     size_t text_lines;
-    double units[3]; /* clocks that an iteration takes of tensor cores, memory, and L2 */
+    double far; /* latency of global memory that is new to the program */
+    double units[TRACE_UNITS];
     double products; /* when those that are under way end */
     double copied;   /* how long a copy takes at least */
-    double awaited;  /* clocks that copies have had when somebody waits for them */
+    double started;  /* when the last copy of the iteration was, if there is one */
+    double ahead;    /* iterations from a copy to the wait for it */
+    double waits;    /* clocks that an iteration waits for copies, if they are started ahead */
 } Loops;
 
 static double larger(double a, double b) {
@@ -132,7 +143,7 @@ static double copied_bytes(const Op *copy) {
 static double copy_clocks(const Loops *l, const Op *copy) {
     double bytes = copied_bytes(copy);
     double tensor = op_has(copy, TENSOR_COPY) ? figure(l, FIGURE_LATENCY_TMA) : 0;
-    return tensor + figure(l, FIGURE_LATENCY_GLOBAL) + bytes / figure(l, FIGURE_BYTES_L2);
+    return tensor + l->far + bytes / figure(l, FIGURE_BYTES_L2);
 }
 
 /* Ops in time */
@@ -153,10 +164,14 @@ static double control_clocks(Loops *l, const Op *op, double start) {
     return end;
 }
 
-static double wait_until(const Loops *l, const Op *op, double now) {
-    const double left = l->copied - l->awaited;
-    if (op->code == OP_async_wait || op->code == OP_mbarrier_wait)
-        return now + larger(left, 0);
+/* The first wait of an iteration has all that copies lack; those of this iteration take all they
+ * take. */
+static double wait_until(Loops *l, const Op *op, double now) {
+    if (op->code == OP_async_wait || op->code == OP_mbarrier_wait) {
+        const double waits = l->waits;
+        l->waits = 0;
+        return l->ahead > 0 ? now + waits : larger(now, l->started + l->copied);
+    }
     if (op->code == OP_wgmma_wait && !op_pending(op))
         return larger(now, l->products);
     return now;
@@ -165,6 +180,24 @@ static double wait_until(const Loops *l, const Op *op, double now) {
 static void set_ready(Loops *l, const Op *op, double when) {
     for (uint32_t i = 0; i < op->nout; i++)
         l->ready[op->out[i].id] = when;
+}
+
+/* Loads come from where the simulator's clock has them come from. */
+static OpWork work_of(const Loops *l, const Op *op) {
+    OpWork work = op_work(&l->context, op);
+    if (op->code == OP_load || op_has(op, ATOMIC))
+        work.latency -= figure(l, FIGURE_LATENCY_GLOBAL) - l->far;
+    return work;
+}
+
+/* Copies by threads are lines of L1, and write what they copy to shared memory. */
+static void occupy(Loops *l, const Op *op, TraceOpKind kind, const OpWork *work) {
+    const double copied = kind == TRACE_OP_COPY ? copied_bytes(op) : 0;
+    const double passes = op->code == OP_async_copy ? 2 : 1;
+    l->units[TRACE_TENSOR] += work->tensor;
+    l->units[TRACE_SHARED] +=
+        kind == TRACE_OP_COPY ? passes * copied / figure(l, FIGURE_BYTES_SHARED) : work->memory;
+    l->units[TRACE_L2] += (copied > 0 ? copied : work->bytes) / figure(l, FIGURE_BYTES_L2);
 }
 
 /* One op that begins at `now` or when its operands are there; `ends`: when its effect is there.
@@ -183,8 +216,9 @@ static double op_clocks(Loops *l, const Op *op, double now, TraceOp *told) {
         work = op->code == OP_async_copy ? op_work(&l->context, op) : (OpWork){.issue = 1};
         next = begin + work.issue * l->share;
         end = next + copy_clocks(l, op);
+        l->started = begin;
     } else {
-        work = op_work(&l->context, op);
+        work = work_of(l, op);
         next = begin + work.issue * l->share;
         end = next + work.latency;
         if (op_has(op, SYNC))
@@ -196,10 +230,7 @@ static double op_clocks(Loops *l, const Op *op, double now, TraceOp *told) {
         if (!op_in_flight(op))
             next = end;
     }
-    l->units[0] += work.tensor;
-    l->units[1] += work.memory;
-    l->units[2] += kind == TRACE_OP_COPY ? copied_bytes(op) / figure(l, FIGURE_BYTES_L2)
-                                         : work.bytes / figure(l, FIGURE_BYTES_L2);
+    occupy(l, op, kind, &work);
     set_ready(l, op, kind == TRACE_OP_COPY || op_is_wgmma(op) ? next : end);
     *told = (TraceOp){.op = op,
                       .kind = kind,
@@ -246,21 +277,26 @@ static void look_at_copies(Loops *l, const Op *loop, int64_t *ahead) {
     }
 }
 
-/* Twice: the second time it is known how long an iteration takes, and so what copies that are
- * started ahead have left when they are waited for. */
-static void iterate(Loops *l, const Op *loop, double awaited_by, TraceRole *role) {
+/* Once as if copies were there, which says how long an iteration is and when it starts its copies;
+ * then with what these lack, which is shared by the iterations that they are started ahead. */
+static void iterate(Loops *l, const Op *loop, double ahead, TraceRole *role) {
     const Block *body = loop->regions[loop->nregions - 1];
+    double waits = 0;
+    l->ahead = ahead;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < body->nargs; i++)
             l->ready[body->args[i].id] = 0;
-        l->products = 0;
+        l->products = l->started = 0;
+        l->waits = waits;
         role->ops.len = 0;
-        l->awaited = pass ? awaited_by * role->clocks : l->copied;
         memset(l->units, 0, sizeof l->units);
         role->clocks = block_clocks(l, body, 0, role);
-        for (size_t i = 0; i < sizeof l->units / sizeof *l->units; i++)
-            role->clocks = larger(role->clocks, l->units[i]);
+        for (int unit = 0; unit < TRACE_UNITS; unit++)
+            role->clocks = larger(role->clocks, l->units[unit]);
+        if (ahead > 0)
+            waits = larger(l->copied + l->started - ahead * role->clocks, 0) / ahead;
     }
+    memcpy(role->units, l->units, sizeof role->units);
 }
 
 /* Loops */
@@ -402,11 +438,13 @@ void trace_loops(Trace *trace) {
     const Target *target = target_by_capability(func->capability);
     const uint32_t values = func_number(func);
     const double warps = func->num_warps > 0 ? func->num_warps : 1;
-    Loops l = {.trace = trace,
-               .context = {target, facts_compute(func, arena), (int32_t)warps},
-               .share = larger(1, warps / TARGET_PARTITIONS),
-               .ready = ARENA_ARRAY(arena, double, values + 1),
-               .lines = {.arena = arena}};
+    Loops l = {
+        .trace = trace,
+        .context = {target, facts_compute(func, arena), (int32_t)warps},
+        .share = larger(1, warps / TARGET_PARTITIONS),
+        .far = target_figure(target, trace->from_dram ? FIGURE_LATENCY_GLOBAL : FIGURE_LATENCY_L2),
+        .ready = ARENA_ARRAY(arena, double, values + 1),
+        .lines = {.arena = arena}};
     for (size_t i = 0; i < trace->notes.ops.len; i++)
         ptrmap_set(&l.lines, trace->notes.ops.data[i].op, (void *)(uintptr_t)(i + 1));
     const TraceStage *last = NULL;
@@ -416,4 +454,12 @@ void trace_loops(Trace *trace) {
     if (last)
         split_lines(&l, last->text);
     add_ops(&l, func->body);
+}
+
+void trace_loops_from_dram(Trace *trace) {
+    if (trace->from_dram || !trace->loops.len)
+        return;
+    trace->from_dram = true;
+    trace->loops.len = trace->dots.len = trace->accesses.len = trace->repeats.len = 0;
+    trace_loops(trace);
 }

@@ -27,7 +27,7 @@ FORM = {
                             "banks": {"read": (*NUMBER, type(None)), "written": (*NUMBER, type(None))}}]},
     "registers": {"limit": int, "limit_by": str, "dropped": int, "taken": int, "lines": [int]},
     "loops": [{"at": PLACE, "stages": int, "asked": int, "asked_by": str, "trips": (int, type(None)), "turns": (*NUMBER, type(None)), "turn_cycles": (*NUMBER, type(None)),
-               "roles": [{"name": str, "warps": str, "clocks": NUMBER,
+               "roles": [{"name": str, "warps": str, "clocks": NUMBER, "units": [{"name": str, "clocks": NUMBER, "replays": NUMBER}],
                           "ops": [{"text": str, "kind": str, "at": PLACE, "from": NUMBER, "to": NUMBER, "ahead": int}],
                           "run": (dict, type(None))}]}],
     "profile": {"launch": {"grid": [int], "arguments": [str], "cycles": NUMBER, "alone_cycles": NUMBER, "warp_cycles": NUMBER, "rounds": int, "sms": int, "ctas_at_once": int, "device": str, **TIME},

@@ -339,7 +339,7 @@ def test_figures(setting):
     lines = "[...document.querySelectorAll('.panel tbody tr')].filter(row => row.dataset.link).map(row => row.firstChild.textContent)"
     same(page.value(lines), ["13", "14", "12", "11", "9"], "by cycles")
     panel = page.value("byId('panel').textContent")
-    for word in ("A program alone takes 10\u202f000 clocks (2 rounds of programs on an SM, one after another: 5 µs)", "waits for others at add.s32 line 13, 1 × 4\u202f000 clocks4\u202f000  40 %",
+    for word in ("By latency a program takes 10\u202f000 clocks (2 rounds of programs on an SM, one after another: 5 µs)", "waits for others at add.s32 line 13, 1 × 4\u202f000 clocks4\u202f000  40 %",
                  "waits for the result of add.s32 line 13, 2 × 1\u202f250 clocks2\u202f500  25 %", "waits elsewhere 1 place", "executes and waits for its turn at units"):
         assert word in panel, f"the panel lacks {word}: {panel}"
     head = '.panel th:nth-child(6)'
@@ -384,7 +384,7 @@ def test_pictures(setting):
     page.go("panel=registers")
     page.until("document.querySelector('.panel .curve')")
     peak = reports.report()["registers"]["lines"]
-    assert f"PTX line {peak.index(max(peak)) + 1}: {max(peak)} registers live of 64" in page.value("document.querySelector('.panel svg').getAttribute('aria-label')")
+    assert f"PTX line {peak.index(max(peak)) + 1}: {max(peak)} values live, before allocation" in page.value("document.querySelector('.panel svg').getAttribute('aria-label')")
     page.value("document.querySelector('.panel svg').focus()")
     page.key("Home")
     page.key("ArrowRight", 10)
