@@ -44,15 +44,15 @@ static const Op *made_for(const Op *reduce, const Value *value) {
     return def && def->block == reduce->block && value_has_one_use(value) ? def : NULL;
 }
 
-/* Does combining with it change nothing, but for what a sum of floats makes of -0? */
+/* Does combining with it change nothing, but for what a sum of floats makes of -0? An infinity
+ * changes an extremum that passes over NaN: of NaN alone that is NaN. */
 static bool is_neutral(const Op *only, const Value *value) {
     static const struct {
         OpCode code;
         double neutral;
     } table[] = {
-        {OP_addf, 0.0},      {OP_maxf, -INFINITY},    {OP_maxf_nan, -INFINITY},
-        {OP_minf, INFINITY}, {OP_minf_nan, INFINITY}, {OP_addi, 0.0},
-        {OP_ori, 0.0},       {OP_xori, 0.0},
+        {OP_addf, 0.0}, {OP_maxf_nan, -INFINITY}, {OP_minf_nan, INFINITY}, {OP_addi, 0.0},
+        {OP_ori, 0.0},  {OP_xori, 0.0},
     };
     double number;
     int64_t integer;
