@@ -73,10 +73,14 @@ const TraceLoop *finding_loop_around(const Finder *f, TracePlace at);
 /* Has the launch more CTAs than SMs hold at once? Else room for more of them changes nothing. True
  * where nothing has run. */
 bool finding_fills_device(const Finder *f);
+/* What says how many stages the loop has: a constexpr parameter, or num_stages. */
+const char *finding_stages_name(const Finder *f, const TraceLoop *loop);
 /* The source's own PTX of that line; NULL: it has none. */
 const Op *finding_asm_at(const Finder *f, TracePlace at);
-/* The constexpr parameter of the kernel that is that number; empty: none is. */
+/* The constexpr parameter of the kernel that is that number; empty: none is. The same of a Python
+ * literal. */
 Str finding_constexpr(const Finder *f, int64_t value);
+Str finding_constexpr_text(const Finder *f, const char *literal);
 /* What helps where PTX of the source's own has bank conflicts; NULL: the line has none. */
 const char *finding_bank_advice(const Finder *f, TracePlace at, uint32_t ptx_line);
 /* What helps where a load of that line is waited for. */

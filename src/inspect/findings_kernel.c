@@ -4,16 +4,20 @@
 #include <math.h>
 
 /* Why threads compute it, and what would help. */
-static const char *remedy_of(const TraceDot *dot) {
+static const char *remedy_of(const Finder *f, const TraceDot *dot) {
     enum { LEAST_SIDE = 16 };
     const Type *a = op_in(dot->op, 0)->type, *b = op_in(dot->op, 1)->type;
     const int64_t m = a->shape[a->rank - 2], k = a->shape[a->rank - 1], n = b->shape[b->rank - 1];
     if (m < LEAST_SIDE || n < 8 || k < LEAST_SIDE)
         return "Make the block at least 16 x 16 x 16 by padding the short dimension: tensor cores "
                "take no smaller one.";
+    const Str precision = finding_constexpr_text(f, "'ieee'");
     if (a->dtype == DT_F32)
-        return "Write input_precision=\"tf32\", or \"tf32x3\" where the result has to be as exact "
-               "as with fp32; or load 16-bit operands.";
+        return str_format(f->arena,
+                          "%s%.*s%s, or \"tf32x3\" where the result has to be as exact as with "
+                          "fp32; or load 16-bit operands.",
+                          precision.len ? "Give -D " : "Write input_precision=\"tf32\"",
+                          STR_ARG(precision), precision.len ? "=\"'tf32'\"" : "");
     if (type_is_int(a))
         return "Give both operands as int8, or convert them to fp16.";
     return NULL;
@@ -91,7 +95,7 @@ void find_fma_dot(Finder *f) {
             (long long)out->shape[out->rank - 2], (long long)out->shape[out->rank - 1],
             (long long)a->shape[a->rank - 1], dtype_info[a->dtype].text, tensor_clocks(f, dot),
             strbuf_str(&clocks).ptr);
-        const char *remedy = remedy_of(dot);
+        const char *remedy = remedy_of(f, dot);
         if (found && remedy)
             found->remedy = remedy;
     }

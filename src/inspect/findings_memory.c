@@ -161,13 +161,16 @@ void find_waiting_pipeline(Finder *f) {
     const TraceLoop *loop = loop_at(f->trace, worst->at);
     const int64_t bytes = loop ? stage_bytes(f->trace, loop) : 0;
     const KernelMeta *meta = &f->trace->compiled->facts.meta;
+    const char *asked = loop ? str_format(f->arena, ", %" PRId64 " asked for by %s", loop->asked,
+                                          finding_stages_name(f, loop))
+                             : "";
     f->saving.clocks = waits;
     Finding *found =
         finding_add(f, loop ? loop->at : worst->at, waits,
                     "%.0f of %.0f clocks of a warp (%.0f%%) go by waiting for copies in %" PRId64
-                    " stages of %" PRId64 " bytes; %d of %d bytes of shared memory are taken",
+                    " stages of %" PRId64 " bytes%s; %d of %d bytes of shared memory are taken",
                     waits, f->total, finding_percent(f, waits), loop ? loop->stages : 1, bytes,
-                    meta->shared_bytes, meta->target->shared_per_block);
+                    asked, meta->shared_bytes, meta->target->shared_per_block);
     if (!found)
         return;
     found->ptx_line = worst->ptx_line;

@@ -21,24 +21,16 @@ const Op *finding_asm_at(const Finder *f, TracePlace at) {
     return func ? asm_of(f, func->body, at) : NULL;
 }
 
-/* Its value where it is an integer; else -1. */
-static int64_t value_of(const KernelParam *param) {
-    int64_t value = 0;
-    for (size_t i = 0; i < param->text.len; i++) {
-        const char c = param->text.ptr[i];
-        if (c < '0' || c > '9' || value > INT32_MAX)
-            return -1;
-        value = value * 10 + (c - '0');
-    }
-    return param->text.len ? value : -1;
+Str finding_constexpr_text(const Finder *f, const char *literal) {
+    const KernelFacts *facts = &f->trace->compiled->facts;
+    for (uint32_t i = 0; i < facts->param_count; i++)
+        if (facts->params[i].is_constexpr && str_eq(facts->params[i].text, str_from(literal)))
+            return facts->params[i].name;
+    return (Str){0};
 }
 
 Str finding_constexpr(const Finder *f, int64_t value) {
-    const KernelFacts *facts = &f->trace->compiled->facts;
-    for (uint32_t i = 0; i < facts->param_count; i++)
-        if (facts->params[i].is_constexpr && value_of(&facts->params[i]) == value)
-            return facts->params[i].name;
-    return (Str){0};
+    return finding_constexpr_text(f, str_format(f->arena, "%" PRId64, value));
 }
 
 /* Neighbouring lanes' places: bytes from one to the next, the same for all; 0: they differ. */

@@ -97,15 +97,17 @@ static const char *silent_reason(const Finder *f, const TraceLoop *loop) {
         return "it has an inner loop";
     if (has_trait(body, is_product))
         return "the operands of its products are computed from what it loads";
-    return "stages are for loads that feed a product or a recurrence, and it has neither; with "
-           "num_stages of its own, tl.range(.., num_stages=..), lines of up to 1 KiB that it loads "
-           "come ahead as well";
+    return "stages are for loads that feed a product or a recurrence, and it has neither";
 }
 
 /* What would have to be otherwise, where silent_reason says why. */
 static const char *silent_change(const TraceLoop *loop) {
     const Block *body = loop->loop->regions[loop->loop->nregions - 1];
     const Op *unseen = writes_unseen(body);
+    if (!unseen && loop->loop->code == OP_for && !loop->asks && !has_trait(body, is_loop) &&
+        !has_trait(body, is_product))
+        return "Give it stages of its own, tl.range(.., num_stages=..), with which lines of up to "
+               "1 KiB that it loads come ahead";
     if (!unseen || unseen->code != OP_effect_asm)
         return "Change that";
     return loop->asks || has_trait(body, is_product)
@@ -114,8 +116,7 @@ static const char *silent_change(const TraceLoop *loop) {
                  "stages of its own, tl.range(.., num_stages=..)";
 }
 
-/* What says the loop's stages. */
-static const char *stages_name(const Finder *f, const TraceLoop *loop) {
+const char *finding_stages_name(const Finder *f, const TraceLoop *loop) {
     return loop->asked_by.len ? str_format(f->arena, "%.*s", STR_ARG(loop->asked_by))
                               : "num_stages";
 }
@@ -139,7 +140,7 @@ static const char *advice_to_start(const Finder *f, const TraceLoop *loop) {
         return str_format(f->arena,
                           "It was compiled with %s=%" PRId64
                           ", which starts nothing ahead: give 2 or more%s.",
-                          stages_name(f, loop), loop->asked,
+                          finding_stages_name(f, loop), loop->asked,
                           fills ? ", or keep more programs on an SM by smaller blocks" : "");
     return str_format(f->arena,
                       "%s is %" PRId64 " already and no larger one helps: the loop at line %u "
@@ -164,15 +165,15 @@ const char *finding_load_advice(const Finder *f, TracePlace at) {
         return str_format(f->arena,
                           "The load goes through registers, one iteration ahead at most whatever "
                           "%s (%" PRId64 ") says, since %s. Change that, so that it is a copy.",
-                          stages_name(f, loop), loop->asked, reason_of(registers));
+                          finding_stages_name(f, loop), loop->asked, reason_of(registers));
     if (loop->stages > 1)
         return str_format(f->arena,
                           "Its loop copies %" PRId64 " iteration%s ahead, but not this load, which "
                           "feeds no product or is needed for addresses: %s (%" PRId64
                           ") does nothing for it. Load what it gives an iteration before it is "
                           "needed.",
-                          loop->stages - 1, loop->stages == 2 ? "" : "s", stages_name(f, loop),
-                          loop->asked);
+                          loop->stages - 1, loop->stages == 2 ? "" : "s",
+                          finding_stages_name(f, loop), loop->asked);
     return advice_to_start(f, loop);
 }
 
@@ -188,12 +189,25 @@ static bool turn_of(const Finder *f, const TraceLoop *loop, double waits, double
     return *work > 0;
 }
 
+/* Has the loop no more iterations than stages? Then nobody waits for want of these. */
+static bool is_all_ahead(const Finder *f, const TraceLoop *loop) {
+    const ProfileLoop *ran = profile_loop(f->profile, f->trace->ctx, loop->loop);
+    return ran && ran->turns <= (double)loop->stages;
+}
+
 /* Is it the rate of memory that copies wait for, not its latency? */
 static bool is_bound_by_memory(const SimTime *time) {
     const double memory = time->l2_us > time->dram_us ? time->l2_us : time->dram_us;
     const bool unit = time->unit && !strcmp(time->unit, sim_unit_name(SIM_UNITS - 1)) &&
                       time->unit_us > time->latency_us;
     return unit || memory > time->latency_us;
+}
+
+/* Would shared memory have had room for the stages that were asked for? */
+static bool fits(const Finder *f, const TraceLoop *loop, int64_t stage_bytes) {
+    const KernelMeta *meta = &f->trace->compiled->facts.meta;
+    return meta->shared_bytes + (loop->asked - loop->stages) * stage_bytes <=
+           meta->target->shared_per_block;
 }
 
 const char *finding_copy_advice(const Finder *f, const TraceLoop *loop, int64_t stage_bytes,
@@ -205,12 +219,27 @@ const char *finding_copy_advice(const Finder *f, const TraceLoop *loop, int64_t 
         return "More stages do not help: memory gives no more bytes in that time. Do more "
                "arithmetic for each byte: larger blocks, or data that several programs share.";
     if (fewer)
-        return str_format(f->arena,
-                          "More stages do not fit: %s. Shorten a stage (a smaller BLOCK_K, or "
-                          "smaller blocks) to have more of them.",
-                          fewer->text);
+        return str_format(
+            f->arena,
+            "More stages %s: %s%s. Shorten a stage (a smaller block along the loop, or "
+            "smaller blocks) to have more of them.",
+            fits(f, loop, stage_bytes) ? "are not taken" : "do not fit", fewer->text,
+            fits(f, loop, stage_bytes) ? ", which leaves an SM room for more CTAs" : "");
     if (!turn_of(f, loop, waits, &work, &lacks))
-        return NULL;
+        return loop ? str_format(f->arena,
+                                 "Raise %s (%" PRId64 ") while shared memory has room, or do more "
+                                 "arithmetic for each byte: larger blocks.",
+                                 finding_stages_name(f, loop), loop->asked)
+                    : NULL;
+    if (is_all_ahead(f, loop)) {
+        const double turns = profile_loop(f->profile, f->trace->ctx, loop->loop)->turns;
+        return str_format(
+            f->arena,
+            "More stages do not help: the loop has %.0f iteration%s, and all copies are "
+            "started before those of the first are there. A smaller block along the "
+            "loop has these there sooner.",
+            turns, turns > 1 ? "s" : "");
+    }
     const int64_t more = (int64_t)ceil(lacks / work), stages = loop->asked + more;
     const int64_t bytes = meta->shared_bytes + more * stage_bytes;
     const char *figures =
@@ -223,7 +252,7 @@ const char *finding_copy_advice(const Finder *f, const TraceLoop *loop, int64_t 
                           "%s, so that %s=%" PRId64 " instead of %" PRId64
                           "%s would cover them, with %" PRId64
                           " bytes of shared memory; or do more for each copy: larger blocks.",
-                          figures, stages_name(f, loop), stages, loop->asked,
+                          figures, finding_stages_name(f, loop), stages, loop->asked,
                           loop->asked_by.len ? " (num_stages)" : "", bytes);
     return str_format(f->arena,
                       "%s: %" PRId64 " stages would cover them, which is more than shared memory "

@@ -82,19 +82,20 @@ static SimCount readings_at(const Finder *f, TracePlace at) {
 typedef const char *WordsFigures(Arena *arena, const SimCount *all);
 
 static const char *few_figures(Arena *arena, const SimCount *all) {
-    return str_format(arena, "they bring %.1f different words each, where 32 have room",
-                      (double)all->words / (double)all->ideal_wavefronts);
+    return str_format(arena, "since each brings %.1f different words, not %d",
+                      (double)all->words / (double)all->ideal_wavefronts, WORDS_OF_PASS);
 }
 
 static const char *other_figures(Arena *arena, const SimCount *all) {
     const double readers =
         all->first_words ? (double)(all->words - all->own_words) / (double)all->first_words : 1;
-    return str_format(arena, "each word is read by %.1f warps", readers);
+    return str_format(arena, "for words that another warp has read: a word is read by %.1f warps",
+                      readers);
 }
 
 static const char *own_figures(Arena *arena, const SimCount *all) {
     const double readers = (double)(all->words - all->own_words);
-    return str_format(arena, "a warp reads each word %.1f times",
+    return str_format(arena, "for words that the warp itself has read: it reads each %.1f times",
                       readers > 0 ? (double)all->words / readers : 0);
 }
 
@@ -111,12 +112,13 @@ static void find_words(Finder *f, double (*passes)(const SimCount *), FindingPar
             continue;
         finding_save_part(f, line->at, part);
         f->must_gain = true;
-        Finding *found = finding_add(
-            f, line->at, cycles,
-            "%.0f of the %.0f wavefronts of a program by which this line reads: %s; about %.0f of "
-            "%.0f clocks of a warp",
-            passes(&all) / f->programs, (double)all.wavefronts / f->programs,
-            figures(f->arena, &all), cycles, f->total);
+        Finding *found =
+            finding_add(f, line->at, cycles,
+                        "%.0f wavefronts of a program read here, %.0f of them %s; about %.0f of "
+                        "%.0f clocks of a "
+                        "warp",
+                        (double)all.wavefronts / f->programs, passes(&all) / f->programs,
+                        figures(f->arena, &all), cycles, f->total);
         if (!found)
             continue;
         const char *remedy = product_remedy(f, line->at);

@@ -73,7 +73,7 @@ const REPLAYS = "#a3001e";
 function loopViews(loop, report) {
     const ran = (loop.roles || []).filter(role => role.run).map(role => ({ name: role.name, warps: role.warps, clocks: role.run.clocks, units: role.run.units, ops: role.run.pieces.map(piece => pieceOp(piece, role.run)), run: role.run }));
     const why = report.profile ? "no turn of it was kept: it has another loop within, or goes around less than twice" : "nothing was run: with arguments (-g, -a) the simulator's clock is shown beside it";
-    const views = [{ roles: (loop.roles || []).map(role => ({ ...role, run: null })), title: "By the model of the compiler's schedules", note: `an estimate of one warp alone whose ops begin in their order, with the latencies and rates of that clock; left out are waits for other warps and bank conflicts${ran.length ? "" : `; ${why}`}` }];
+    const views = [{ roles: (loop.roles || []).map(role => ({ ...role, run: null })), title: "By the model of the compiler's schedules", note: `an estimate of one warp alone, whose ops begin in their order, with the latencies and rates of that clock; left out are waits for other warps and bank conflicts${ran.length ? "" : `; ${why}`}` }];
     if (ran.length)
         views.unshift({ roles: ran, title: "As it ran, by the simulator's clock", note: ran.map(({ name, run }) => `${ran.length > 1 ? `${name}: ` : ""}warp ${run.warp} of program ${run.program}, iteration ${count(run.turn)} of ${count(run.turns)}, ${count(Math.round(run.clocks))} clocks${crowdText(run)}`).join("; ") });
     const most = Math.max(...views.map(view => spanOf(view.roles)));
