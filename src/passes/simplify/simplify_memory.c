@@ -11,9 +11,10 @@
  * elements away from what its source says. Sums of narrower numbers stay as they are. */
 #include "passes/analysis/facts.h"
 #include "passes/analysis/fold.h"
+#include "passes/blocks/tensor_maps.h"
 #include "passes/simplify/simplify.h"
 
-enum { MAX_INDEX_DEPTH = 8 };
+enum { MAX_INDEX_DEPTH = 8, MAX_NARROWED = 3 };
 
 /* A tile of indices as `scalar` (of the tile's element type) + `tile`; NULL: that part is zero. */
 typedef struct IndexParts {
@@ -159,7 +160,72 @@ static void remove_operands_from(Op *op, uint32_t first) {
         op_remove_operand(op, op->nin - 1);
 }
 
+/* What is equal along dimensions */
+
+/* Dimensions, as bits, along which all elements are known to be equal. */
+static uint32_t equal_along(const Value *value, int depth) {
+    const Op *op = value->def;
+    if (value_is_uniform(value))
+        return UINT32_MAX;
+    if (!op || depth == 0)
+        return 0;
+    uint32_t dims = 0;
+    if (op->code == OP_broadcast)
+        for (int d = 0; d < value->type->rank; d++)
+            dims |= (uint32_t)(op_in(op, 0)->type->shape[d] == 1) << d;
+    else if (op_has(op, ELEMENTWISE) && op_is_pure(op) && op->nin <= MAX_NARROWED)
+        dims = UINT32_MAX;
+    for (uint32_t i = 0; dims && op->code != OP_broadcast && i < op->nin; i++)
+        dims &= equal_along(op_in(op, i), depth - 1);
+    return dims;
+}
+
+/* The value, with one element for each of the dimensions that are left out of `shape`. */
+static Value *narrowed(Builder *b, Value *value, const Type *shape) {
+    const Op *op = value->def;
+    const Type *type = type_with_element(b->ctx, shape, value->type->kind, value->type->dtype);
+    if (!value->type->rank)
+        return value;
+    if (value_is_uniform(value))
+        return build_splat(b, value_uniform_scalar(b, value), type);
+    if (op->code == OP_broadcast)
+        return build_broadcast(b, op_in(op, 0), type);
+    Value *in[MAX_NARROWED];
+    for (uint32_t i = 0; i < op->nin; i++)
+        in[i] = narrowed(b, op_in(op, i), shape);
+    return rewrite_like(b, op, op->nin, in, type);
+}
+
+/* A load of the same places along a dimension (`p + rows + zeros`) loads them once: each thread
+ * then has them where it needs them, where one of the whole tile, coalesced along what does vary,
+ * would be exchanged. Operands of products are copied to shared memory as they are. */
+static bool load_once(Op *op) {
+    const Type *type = op_out(op)->type;
+    if (!type->rank || type->layout || type->kind != TYPE_NUMBER || load_attrs(op)->is_volatile)
+        return false;
+    uint32_t dims = UINT32_MAX;
+    for (uint32_t i = 0; dims && i < op->nin; i++)
+        dims &= equal_along(op_in(op, i), MAX_INDEX_DEPTH);
+    int64_t shape[MAX_RANK];
+    bool any = false;
+    for (int d = 0; d < type->rank; d++) {
+        any |= (dims >> d & 1) && type->shape[d] > 1;
+        shape[d] = dims >> d & 1 ? 1 : type->shape[d];
+    }
+    if (!any || value_may_reach_dot(op_out(op)))
+        return false;
+    Builder b = builder_before(op);
+    const Type *narrow = type_with_shape(b.ctx, type, type->rank, shape);
+    Value *in[MAX_NARROWED];
+    for (uint32_t i = 0; i < op->nin; i++)
+        in[i] = narrowed(&b, op_in(op, i), narrow);
+    Value *loaded = rewrite_like(&b, op, op->nin, in, narrow);
+    return rewrite_replace(op, build_broadcast(&b, loaded, type));
+}
+
 bool simplify_load(Op *op) {
+    if (load_once(op))
+        return true;
     if (op->nin < 2)
         return false;
     if (value_is_int(op_in(op, 1), 1)) {
