@@ -22,6 +22,9 @@
  * %n and %r are in flight together, %r on to the next iteration. Each iteration adds what it did,
  * in the same order: results are the same bits. The first operand is read one iteration early, so
  * that its copies must have been started two iterations ahead: the rings have three stages or more.
+ * Two do where an SM has shared memory for one program alone, whose first ring then runs ahead of
+ * the other (rotate_ahead.c); beside another program, which multiplies while this one computes,
+ * two stages stay as they are.
  * What the second product of the iteration before read is free once that is waited for, in the
  * middle of an iteration; the copies stand at its end, behind the products, which run meanwhile.
  * There the wait for %n stands too: ptxas serialises what is waited for in another iteration than
@@ -38,9 +41,12 @@
 #include "passes/analysis/pressure.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/schedule/rotate_ahead.h"
 #include "passes/schedule/rotate_release.h"
+#include "passes/shared/allocate_shared.h"
 #include "passes/simplify/simplify.h"
 #include "support/vec.h"
+#include "target/target.h"
 
 enum {
     LEAST_AHEAD = 2, /* stages that copies are ahead of what reads them */
@@ -59,6 +65,9 @@ typedef struct Rotation {
     uint32_t sum;       /* number of the argument that the second product adds to */
     OpList scaling;     /* what becomes of that argument before it does */
     OpList copies;      /* started in the iteration */
+    bool runs_ahead;    /* two slots of each ring do, as the first one runs ahead: */
+    Ahead ahead;
+    Value *later; /* then: mbarriers of what the second product reads */
 } Rotation;
 
 /* Conditions */
@@ -125,6 +134,14 @@ static bool find_wait(Rotation *r) {
            view_at(op_in(r->second, 1), r->slot, 0);
 }
 
+static bool brings(const Op *op, const Value *full) {
+    uint32_t barrier = op->code == OP_copy_block ? 2 : 0;
+    if (op->code != OP_mbarrier_expect && op->code != OP_copy_block)
+        return false;
+    const Op *view = value_def(op_in(op, barrier), OP_local_view);
+    return view && op_in(view, 0) == full;
+}
+
 /* Collects the copies; false: one of them comes too late to be read an iteration early. */
 static bool find_copies(Rotation *r) {
     block_for_each (op, r->body) {
@@ -181,6 +198,36 @@ static bool fits_registers(const Rotation *r) {
            func_register_room(func, func->num_warps);
 }
 
+/* Has an SM shared memory for one such CTA alone? Then nobody else multiplies while this one
+ * computes. Where it has for two, registers may let two in only as long as one sum is in flight. */
+static bool is_alone(const Rotation *r) {
+    Func *func = r->body->func;
+    const Target *target = target_by_capability(func->capability);
+    PtrSet none = {.arena = r->arena};
+    int64_t programs = func->programs_per_cta > 1 ? func->programs_per_cta : 1;
+    int64_t bytes = shared_bytes_beside(func, &none) * programs;
+    int32_t threads = (int32_t)(func->num_warps * programs * TARGET_WARP_SIZE);
+    return target && bytes <= target->shared_per_block &&
+           target_occupancy(target, 0, threads, (int32_t)bytes).ctas == 1;
+}
+
+/* Is what the first product reads copied early enough, or can it be? NULL: yes. */
+static const char *why_late(Rotation *r) {
+    if (find_copies(r))
+        return NULL;
+    if (!is_alone(r))
+        return "copies that are read an iteration early take three stages where an SM has room for "
+               "another program";
+    r->ahead = (Ahead){.arena = r->arena,
+                       .loop = r->loop,
+                       .full = op_in(op_in(r->wait, 0)->def, 0),
+                       .slot = r->slot,
+                       .first = op_in(op_in(r->first, 1)->def, 0),
+                       .second = op_in(op_in(r->second, 1)->def, 0)};
+    r->runs_ahead = rotate_may_run_ahead(&r->ahead);
+    return r->runs_ahead ? NULL : "copies that are read an iteration early take three stages";
+}
+
 /* Why not; NULL: it can be rotated. */
 static const char *analyse(Rotation *r) {
     if (!find_wait(r))
@@ -189,11 +236,9 @@ static const char *analyse(Rotation *r) {
         return "the first one takes what the loop computes";
     if (!find_sum(r))
         return "the sum of the second one is used between the products";
-    if (!find_copies(r))
-        return "copies that are read an iteration early take three stages";
     if (!fits_registers(r))
         return "a thread has too few registers for both";
-    return NULL;
+    return why_late(r);
 }
 
 /* Rewriting */
@@ -267,12 +312,34 @@ static Op *wait_behind(const Rotation *r) {
     return wait_for_all(&b, sum);
 }
 
+/* The copies of the first ring come first: they wait for less. */
+static void run_ahead(Rotation *r) {
+    r->later = rotate_run_ahead(&r->ahead);
+    const Value *full[] = {r->ahead.full, r->later};
+    r->copies.len = 0;
+    for (int i = 0; i < 2; i++)
+        block_for_each (op, r->body)
+            if (brings(op, full[i]))
+                vec_push(r->arena, &r->copies, op);
+}
+
+/* What the second product reads has landed too. */
+static void wait_for_second(const Rotation *r) {
+    Builder b = builder_before(r->second);
+    b.span = r->wait->span;
+    build_mbarrier_wait(&b, build_local_view(&b, r->later, r->slot, 0), op_in(r->wait, 1), NULL);
+}
+
 static void rotate(Rotation *r) {
     Op *loop = r->loop, *end = r->body->last;
     Drift drift = {.loop = loop, .full = op_in(op_in(r->wait, 0)->def, 0)};
     uint32_t slot = r->slot->index, parity = op_in(r->wait, 1)->index;
+    if (r->runs_ahead)
+        run_ahead(r);
     Value *begun = start_first(r);
     drift.waited = move_second(r);
+    if (r->runs_ahead)
+        wait_for_second(r);
     Value *next = start_next(r);
     struct wgmma_attrs *second = wgmma_attrs(r->second);
     second->in_flight = second->beside = true;
@@ -281,14 +348,18 @@ static void rotate(Rotation *r) {
     op_remove(r->wait);
     Builder b = builder_before(end);
     b.span = r->first->span;
-    op_add_operand(end, build_wgmma_wait(&b, next, 1));
+    Value *done = build_wgmma_wait(&b, next, 1);
+    op_add_operand(end, done);
     op_add_operand(loop, begun);
     op_add_result(loop, begun->type);
     rewrite_replace(r->first, block_add_arg(r->body, begun->type));
     drift.slot = &r->body->args[slot];
     drift.parity = &r->body->args[parity];
     drift.behind = wait_behind(r);
+    drift.later = r->later;
+    drift.begun = begun->def;
     drift.next = next->def;
+    drift.done = done->def;
     drift.last = r->second;
     if (!rotate_release(&drift))
         return;

@@ -73,8 +73,9 @@ static bool is_read_by_products(const Drift *d, const Value *ring) {
 
 /* Collects what fills the rings: false if that is not all in the loop, before it in order, or in
  * one behind it and the loop runs once. */
-static bool find_fills(const Drift *d, bool again, Arena *arena, Expects *expects) {
-    value_for_each_use (view, d->full) {
+static bool find_fills(const Drift *d, const Value *full, bool again, Arena *arena,
+                       Expects *expects) {
+    value_for_each_use (view, full) {
         if (view->user->code != OP_local_view)
             return false;
         value_for_each_use (use, op_out(view->user)) {
@@ -99,12 +100,13 @@ static bool find_fills(const Drift *d, bool again, Arena *arena, Expects *expect
     return expects->len > 0;
 }
 
-/* Waits until what was read from the slot that is about to be filled is done. */
+/* Waits until what was read from the slot that is about to be filled is done. A copy into the slot
+ * that the iteration itself stands at is for the iteration that comes to it next. */
 static void wait_for_slot(const Drift *d, Value *empty, Op *expect) {
     const Op *view = op_in(expect, 0)->def;
     bool inside = expect->block == d->loop->regions[0];
     Value *slot = op_in(view, 1), *phase = inside ? d->parity : entry_of(d, d->parity);
-    int64_t ahead = local_view_attrs(view)->ahead, copies = local_copies(d->full);
+    int64_t ahead = local_view_attrs(view)->ahead, copies = local_copies(empty);
     Builder b = builder_before(expect);
     b.span = expect->span;
     if (ahead) {
@@ -112,8 +114,20 @@ static void wait_for_slot(const Drift *d, Value *empty, Op *expect) {
         Value *turned = build_cmpi(&b, slot, turn, IPRED_SGE);
         phase = build_xori(&b, phase, build_extui(&b, turned, phase->type));
     }
-    Value *before = build_xori(&b, phase, rewrite_int(&b, phase->type, 1));
+    bool is_around = inside && !ahead;
+    Value *before = is_around ? phase : build_xori(&b, phase, rewrite_int(&b, phase->type, 1));
     build_mbarrier_wait(&b, build_local_view(&b, empty, slot, ahead), before, op_in(expect, 1));
+}
+
+static Value *wait_for_slots(const Drift *d, const Value *full, bool again,
+                             const Expects *expects) {
+    Func *func = d->loop->block->func;
+    Value *empty =
+        block_mbarrier(func, d->loop->span, local_copies(full), func->num_warps / WGMMA_WARPS);
+    vec_for_each (expect, expects)
+        if (again || (*expect)->block == d->loop->regions[0])
+            wait_for_slot(d, empty, *expect);
+    return empty;
 }
 
 static void arrive_behind(Op *op, Value *empty, Value *slot, Value *first, Value *other,
@@ -125,18 +139,32 @@ static void arrive_behind(Op *op, Value *empty, Value *slot, Value *first, Value
     build_mbarrier_arrive(&b, view, on);
 }
 
+/* The first product's ring, where it has mbarriers of its own: its slot is free as soon as the
+ * product has been waited for, before its iteration begins. */
+static void give_back_early(const Drift *d, Value *empty) {
+    Builder b = builder_after(d->begun);
+    b.span = d->begun->span;
+    build_mbarrier_arrive(&b, build_local_view(&b, empty, entry_of(d, d->slot), 0),
+                          op_in(d->begun, 3));
+    b = builder_after(d->done);
+    b.span = d->done->span;
+    build_mbarrier_arrive(&b, build_local_view(&b, empty, d->slot, 1), op_in(d->next, 3));
+}
+
 bool rotate_release(const Drift *d) {
     Func *func = d->loop->block->func;
     Arena *arena = &func_ctx(func)->scratch;
-    int64_t warpgroups = func->num_warps / WGMMA_WARPS;
     bool again = op_loop_around(d->loop);
-    Expects expects = {0};
-    if (warpgroups < 2 || (again && !d->behind) || !find_fills(d, again, arena, &expects))
+    Expects expects = {0}, later = {0};
+    if (func->num_warps < 2 * WGMMA_WARPS || (again && !d->behind) ||
+        !find_fills(d, d->full, again, arena, &expects) ||
+        (d->later && !find_fills(d, d->later, again, arena, &later)))
         return false;
-    Value *empty = block_mbarrier(func, d->loop->span, local_copies(d->full), warpgroups);
-    vec_for_each (expect, &expects)
-        if (again || (*expect)->block == d->loop->regions[0])
-            wait_for_slot(d, empty, *expect);
+    Value *empty = wait_for_slots(d, d->full, again, &expects);
+    if (d->later) {
+        give_back_early(d, empty);
+        empty = wait_for_slots(d, d->later, again, &later);
+    }
     Value *lo = op_in(d->loop, 0), *hi = op_in(d->loop, 1);
     arrive_behind(d->waited, empty, d->slot, &d->loop->regions[0]->args[0], lo, IPRED_NE);
     if (again)

@@ -7,10 +7,13 @@
 typedef struct Drift {
     Op *loop;
     Value *full;          /* mbarriers of the rings */
+    Value *later;         /* those of the second product's, if it has its own; NULL: it has not */
     Value *slot, *parity; /* arguments of the body */
     Op *waited;           /* wgmma_wait, from which on the iteration before is done */
     Op *behind;           /* that of the last iteration, behind the loop; NULL: none */
+    Op *begun;            /* wgmma before the loop, of its first iteration */
     Op *next;             /* wgmma of the next iteration, which begins where an i1 is on */
+    Op *done;             /* wgmma_wait for that */
     Op *last;             /* the one behind it */
 } Drift;
 

@@ -41,7 +41,7 @@ def run_case(options, case, program):
 
 
 def overlapping(tilec, target):
-    """Attention in blocks that warpgroups multiply, in three stages or more: cases and their programs."""
+    """Attention in blocks that warpgroups multiply, whose loops are rotated: cases and their programs."""
     rng = np.random.default_rng(5)
     shapes = [((64, 64, 4, 3), (1, 1, 64, 256, 64), {}),  # no masks at all
               ((128, 64, 8, 3), (1, 1, 128, 300, 64), {}),
@@ -53,14 +53,22 @@ def overlapping(tilec, target):
               ((128, 128, 8, 3), (1, 1, 128, 290, 128), {}),
               ((128, 128, 8, 3), (1, 1, 128, 900, 128), {}),  # around the rings, by two warpgroups
               ((128, 64, 8, 3), (1, 1, 256, 600, 64), {"causal": True}),
-              ((64, 32, 4, 3), (1, 1, 64, 128, 256), {})]
+              ((64, 32, 4, 3), (1, 1, 64, 128, 256), {}),
+              # two slots, of which those of K run ahead
+              ((128, 64, 8, 2), (1, 1, 128, 340, 256), {}),
+              ((128, 64, 8, 2), (1, 1, 128, 64, 256), {}),
+              ((128, 64, 8, 2), (1, 1, 70, 63, 256), {}),
+              ((128, 64, 8, 2), (1, 1, 256, 290, 256), {"causal": True}),
+              ((128, 128, 8, 2), (1, 1, 128, 900, 128), {}),
+              ((64, 64, 4, 2), (1, 1, 64, 340, 256), {})]
     for block, shape, options in shapes:
         case = attention(rng, "fp16", *shape, block=block[:2], pad=0, **options)
         case.name += f"-{'x'.join(map(str, block))}"
         yield case, compile_case(tilec, case, target, ["--num-warps", str(block[2]), "--num-stages", str(block[3])])
-    for rows, length in ((384, 320), (300, 448), (256, 256)):
-        case = chains(rng, rows, length)
-        yield case, compile_case(tilec, case, target, ["--num-warps", "8", "--num-stages", "3"])
+    for rows, length, block, stages in ((384, 320, (128, 64, 64), 3), (300, 448, (128, 64, 64), 3), (256, 256, (128, 64, 64), 3),
+                                        (300, 640, (128, 128, 128), 2), (384, 384, (128, 128, 128), 2), (384, 256, (128, 128, 128), 2)):
+        case = chains(rng, rows, length, block)
+        yield case, compile_case(tilec, case, target, ["--num-warps", "8", "--num-stages", str(stages)])
 
 
 def chains(rng, rows, length, block=(128, 64, 64)):
@@ -74,7 +82,7 @@ def chains(rng, rows, length, block=(128, 64, 64)):
             result = result * 0.5 + np.exp2(values["q_ptr"] @ values["k_ptr"][part].T) @ values["v_ptr"][part]
         return {"o_ptr": result}
 
-    return Case(f"attention-chains-{rows}x{length}", os.path.join("..", "tests", "e2e", "tensor", "Inputs", "rotated.tile"), "chains",
+    return Case(f"attention-chains-{rows}x{length}x{block[2]}", os.path.join("..", "tests", "e2e", "tensor", "Inputs", "rotated.tile"), "chains",
                 {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": output((rows, block[2]), "fp32"), "R": rows, "T": length},
                 dict(zip("MND", block)), (1,), reference, tolerance={"o_ptr": (2e-3, 4e-3)})
 
