@@ -33,33 +33,11 @@
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
 #include "passes/shared/place_barriers.h"
 #include "ir/scratch.h"
-#include "passes/analysis/global_access.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/shared/pending.h"
 #include "support/ptrmap.h"
 #include "support/vec.h"
-
-/* By what: instructions of threads, wgmma, or tensor copies, which one thread issues in order. */
-typedef enum Actor { BY_THREADS, BY_WGMMA, BY_COPIES } Actor;
-
-typedef struct Pending {
-    const GlobalAccess *global; /* of global memory; NULL: of shared memory, as below */
-    const Op *past;             /* see global_accesses_meet */
-    const Op *alloc;
-    int64_t first, end;    /* bytes */
-    int64_t bytes, stride; /* of one copy, and from one to the next */
-    bool writes;
-    Actor actor;
-    const Layout *own; /* where each thread has elements of its own, these; else NULL */
-    int64_t part;      /* of the tile in that layout: its first element */
-    /* One copy of a ring, index + ahead; NULL: any. Of two with one index their distance is known
-     * as long as it has one value: within an iteration. */
-    const Value *index;
-    int64_t ahead;
-    bool released; /* a copy that waited until products that read the buffer gave it back */
-} Pending;
-
-typedef VEC(Pending) PendingSet;
 
 /* What wgmma or a tensor copy accesses. */
 typedef struct Proxied {
@@ -68,6 +46,12 @@ typedef struct Proxied {
 } Proxied;
 
 typedef VEC(const Op *) OpList;
+
+/* Numbers of what one op accesses. */
+typedef struct Accesses {
+    uint32_t count;
+    uint32_t numbers[];
+} Accesses;
 
 /* A loop as what stands around it sees it. */
 typedef struct Summary {
@@ -86,6 +70,8 @@ typedef struct Placement {
     OpList flown;   /* ... that products in flight read */
     OpList fetched; /* asynchronous copies */
     GlobalAccesses global;
+    PendingTable pending;
+    PtrMap accesses;    /* by op: Accesses */
     const Op *programs; /* the loop over them, which are not ordered; NULL: there is none */
     VEC(Proxied) proxied;
     PtrMap summaries; /* by loop: Summary, so that inner loops are not gone around anew */
@@ -97,74 +83,6 @@ typedef struct Placement {
     PtrMap order; /* of barriers and of what `proxied` names: their place in the text, from 1 */
     uintptr_t numbered;
 } Placement;
-
-/* Rings whose copies lie between each other's. */
-static bool take_turns(const Pending *a, const Pending *b) {
-    if (a->stride != b->stride)
-        return false;
-    const Pending *low = a->first < b->first ? a : b, *high = low == a ? b : a;
-    int64_t behind = (high->first - low->first) % low->stride;
-    return behind >= low->bytes && behind + high->bytes <= low->stride;
-}
-
-static bool overlap(const Pending *a, const Pending *b) {
-    if (a->alloc == b->alloc && a->own && a->own == b->own && a->part == b->part)
-        return false;
-    if (a->alloc == b->alloc && a->index && a->index == b->index && a->ahead != b->ahead)
-        return false;
-    if (a->first < 0 || b->first < 0)
-        return a->alloc == b->alloc;
-    return a->first < b->end && b->first < a->end && !take_turns(a, b);
-}
-
-/* `access` is the later one. */
-static bool meets_in_memory(Placement *placement, const Pending *pending, const Pending *access) {
-    return pending->global && access->global &&
-           global_accesses_meet(&placement->global, pending->global, pending->past, access->global);
-}
-
-static bool conflicts(Placement *placement, const PendingSet *set, const Pending *access) {
-    for (size_t i = 0; i < set->len; i++) {
-        const Pending *other = &set->data[i];
-        if (other->global || access->global) {
-            if (meets_in_memory(placement, other, access))
-                return true;
-            continue;
-        }
-        if ((other->writes || access->writes) && overlap(other, access) &&
-            !(other->actor == BY_COPIES && access->actor == BY_COPIES) &&
-            !(access->released && other->actor == BY_WGMMA && other->alloc == access->alloc))
-            return true;
-    }
-    return false;
-}
-
-/* True if it was not there. */
-static bool add(Placement *placement, PendingSet *set, Pending access) {
-    for (size_t i = 0; i < set->len; i++)
-        if (set->data[i].global == access.global && set->data[i].past == access.past &&
-            set->data[i].alloc == access.alloc && set->data[i].writes == access.writes &&
-            set->data[i].actor == access.actor && set->data[i].own == access.own &&
-            set->data[i].part == access.part && set->data[i].index == access.index &&
-            set->data[i].ahead == access.ahead && set->data[i].released == access.released)
-            return false;
-    vec_push(placement->arena, set, access);
-    return true;
-}
-
-static bool add_all(Placement *placement, PendingSet *set, const PendingSet *more) {
-    bool grew = false;
-    for (size_t i = 0; i < more->len; i++)
-        grew |= add(placement, set, more->data[i]);
-    return grew;
-}
-
-static PendingSet copy_of(Placement *placement, const PendingSet *set) {
-    PendingSet copy = {0};
-    vec_for_each (pending, set)
-        vec_push(placement->arena, &copy, *pending);
-    return copy;
-}
 
 /* The layout of the tile that goes to or from the buffer, if no two threads hold the same of it. */
 static const Layout *own_elements(const Op *op) {
@@ -237,18 +155,42 @@ static bool access_of(Placement *placement, const Op *op, uint32_t i, Pending *a
     return true;
 }
 
+static const Accesses *accesses_of(Placement *placement, const Op *op) {
+    static const Accesses none;
+    if (!op_has(op, READS | WRITES | LREADS | LWRITES))
+        return &none;
+    Accesses *known = ptrmap_get(&placement->accesses, op);
+    if (known)
+        return known;
+    known = arena_alloc(placement->arena, sizeof *known + op->nin * sizeof *known->numbers);
+    known->count = 0;
+    Pending access;
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (access_of(placement, op, i, &access))
+            known->numbers[known->count++] = pending_number(&placement->pending, &access);
+    ptrmap_set(&placement->accesses, op, known);
+    return known;
+}
+
+static void add_accesses(Placement *placement, PendingSet *set, const Op *op) {
+    const Accesses *accesses = accesses_of(placement, op);
+    for (uint32_t i = 0; i < accesses->count; i++)
+        pending_add(&placement->pending, set, accesses->numbers[i]);
+}
+
+static void add(Placement *placement, PendingSet *set, Pending access) {
+    pending_add(&placement->pending, set, pending_number(&placement->pending, &access));
+}
+
 static const Summary *summary_of(Placement *placement, Op *loop);
 
 /* Accesses that may run before any barrier when the block is entered; true if one may leave it so.
  */
 static bool exposed(Placement *placement, Block *block, PendingSet *set) {
     block_for_each (op, block) {
-        Pending access;
         if (op_has(op, SYNC) && op != placement->judged)
             return false;
-        for (uint32_t i = 0; i < op->nin; i++)
-            if (access_of(placement, op, i, &access))
-                add(placement, set, access);
+        add_accesses(placement, set, op);
         if (op->code == OP_if) {
             bool first = exposed(placement, op->regions[0], set);
             bool second = exposed(placement, op->regions[1], set);
@@ -256,7 +198,7 @@ static bool exposed(Placement *placement, Block *block, PendingSet *set) {
                 return false;
         } else if (op_has(op, LOOP)) {
             const Summary *summary = summary_of(placement, op);
-            add_all(placement, set, &summary->met);
+            pending_add_all(&placement->pending, set, &summary->met);
             if (!summary->passes)
                 return false;
         }
@@ -283,28 +225,34 @@ static void barrier_before(Placement *placement, Op *op, PendingSet *pending) {
     Builder builder = builder_before(op);
     vec_push(placement->arena, &placement->placed, build_barrier(&builder, false, false));
     unsettle_around(placement, op);
-    pending->len = 0;
+    pending_clear(pending);
 }
 
 static void place_in_block(Placement *placement, Block *block, PendingSet *pending);
 
 /* What a copy number defined in the loop meant is over with the iteration. */
-static void forget_indices(PendingSet *set, const Op *loop) {
-    vec_for_each (pending, set) {
-        if (pending->index && !value_is_outside(pending->index, loop))
-            pending->index = NULL;
-        if (pending->global)
-            pending->past = global_access_past(pending->global, pending->past, loop);
+static void forget_indices(Placement *placement, PendingSet *set, const Op *loop) {
+    PendingSet before = pending_copy(&placement->pending, set);
+    pending_clear(set);
+    pending_for_each (number, &before) {
+        Pending pending = placement->pending.all.data[number];
+        if (pending.index && !value_is_outside(pending.index, loop))
+            pending.index = NULL;
+        if (pending.global)
+            pending.past = global_access_past(pending.global, pending.past, loop);
+        add(placement, set, pending);
     }
+    pending_release(&placement->pending, &before);
 }
 
 /* Other threads have seen what was done to global memory. */
-static void forget_global(PendingSet *set) {
-    size_t kept = 0;
-    for (size_t i = 0; i < set->len; i++)
-        if (!set->data[i].global)
-            set->data[kept++] = set->data[i];
-    set->len = kept;
+static void forget_global(Placement *placement, PendingSet *set) {
+    PendingSet before = pending_copy(&placement->pending, set);
+    pending_clear(set);
+    pending_for_each (number, &before)
+        if (!placement->pending.all.data[number].global)
+            pending_add(&placement->pending, set, (uint32_t)number);
+    pending_release(&placement->pending, &before);
 }
 
 /* One way around the loop: what is pending where it starts again, and where it is left. */
@@ -313,15 +261,15 @@ typedef struct Round {
 } Round;
 
 static Round go_around(Placement *placement, Op *loop, const PendingSet *entry) {
-    Round round = {.again = copy_of(placement, entry)};
+    Round round = {.again = pending_copy(&placement->pending, entry)};
     place_in_block(placement, loop->regions[0], &round.again);
-    round.exit = copy_of(placement, &round.again);
+    round.exit = pending_copy(&placement->pending, &round.again);
     if (loop->code == OP_while)
         place_in_block(placement, loop->regions[1], &round.again);
-    forget_indices(&round.again, loop);
-    forget_indices(&round.exit, loop);
+    forget_indices(placement, &round.again, loop);
+    forget_indices(placement, &round.exit, loop);
     if (loop == placement->programs)
-        forget_global(&round.again);
+        forget_global(placement, &round.again);
     return round;
 }
 
@@ -329,12 +277,16 @@ static void go_around_until_settled(Placement *placement, Op *loop, Summary *sum
     Round round;
     do {
         summary->settled = true; /* until a barrier is placed in the loop */
-        summary->carried.len = 0;
-        do
+        pending_clear(&summary->carried);
+        bool grew;
+        do {
             round = go_around(placement, loop, &summary->carried);
-        while (add_all(placement, &summary->carried, &round.again));
+            grew = pending_add_all(&placement->pending, &summary->carried, &round.again);
+            pending_release(&placement->pending, &round.again);
+            pending_release(&placement->pending, &summary->exit);
+            summary->exit = round.exit;
+        } while (grew);
     } while (!summary->settled);
-    summary->exit = round.exit;
 }
 
 /* Places what accesses of the loop need among themselves, if that has not been done. */
@@ -347,7 +299,11 @@ static const Summary *summary_of(Placement *placement, Op *loop) {
     if (summary->settled)
         return summary;
     go_around_until_settled(placement, loop, summary);
-    summary->met.len = 0;
+    if (placement->conflict) { /* found half-way around */
+        summary->settled = false;
+        return summary;
+    }
+    pending_clear(&summary->met);
     bool first_passes = exposed(placement, loop->regions[0], &summary->met);
     if (loop->code == OP_while && first_passes)
         exposed(placement, loop->regions[1], &summary->met);
@@ -359,38 +315,40 @@ static const Summary *summary_of(Placement *placement, Op *loop) {
 /* First what one iteration leaves to the next, then what stands before the loop. */
 static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
     const Summary *summary = summary_of(placement, loop);
-    vec_for_each (access, &summary->met)
-        if (conflicts(placement, pending, access)) {
+    pending_for_each (number, &summary->met)
+        if (pending_conflicts(&placement->pending, pending, (uint32_t)number)) {
             barrier_before(placement, loop, pending);
             break;
         }
     if (placement->marking) {
-        PendingSet entry = copy_of(placement, pending);
-        add_all(placement, &entry, &summary->carried);
-        go_around(placement, loop, &entry);
+        PendingSet entry = pending_copy(&placement->pending, pending);
+        pending_add_all(&placement->pending, &entry, &summary->carried);
+        Round round = go_around(placement, loop, &entry);
+        pending_release(&placement->pending, &round.again);
+        pending_release(&placement->pending, &round.exit);
+        pending_release(&placement->pending, &entry);
     }
     /* What did not conflict stays pending on the paths that meet no barrier. */
     if (!summary->passes)
-        pending->len = 0;
-    add_all(placement, pending, &summary->exit);
+        pending_clear(pending);
+    pending_add_all(&placement->pending, pending, &summary->exit);
 }
 
 /* All that one op touches is behind the barrier, if it needs one. Where the lowering of an atomic
  * has threads meet, global memory needs no other barrier. */
 static void place_at(Placement *placement, Op *op, PendingSet *pending) {
-    Pending access;
     if (atomic_meets_before(op))
-        forget_global(pending);
-    for (uint32_t i = 0; i < op->nin; i++)
-        if (access_of(placement, op, i, &access) && conflicts(placement, pending, &access)) {
+        forget_global(placement, pending);
+    const Accesses *accesses = accesses_of(placement, op);
+    for (uint32_t i = 0; i < accesses->count; i++)
+        if (pending_conflicts(&placement->pending, pending, accesses->numbers[i])) {
             barrier_before(placement, op, pending);
             break;
         }
-    for (uint32_t i = 0; i < op->nin && !leaves_nothing(op); i++)
-        if (access_of(placement, op, i, &access))
-            add(placement, pending, access);
+    if (!leaves_nothing(op))
+        add_accesses(placement, pending, op);
     if (atomic_meets_after(op) || op_scratch_bytes(op, placement->global.func->num_warps))
-        forget_global(pending);
+        forget_global(placement, pending);
 }
 
 static uintptr_t order_of(const Placement *placement, const Op *op) {
@@ -419,9 +377,10 @@ static bool may_come_behind(const Placement *placement, const Op *op, const Op *
 /* Does another proxy access what threads did, behind this barrier? */
 static bool crosses_proxies(const Placement *placement, const Op *barrier,
                             const PendingSet *pending) {
-    for (size_t i = 0; i < pending->len; i++)
+    pending_for_each (number, pending)
         for (size_t k = 0; k < placement->proxied.len; k++) {
-            const Pending *done = &pending->data[i], *other = &placement->proxied.data[k].access;
+            const Pending *done = &placement->pending.all.data[number],
+                          *other = &placement->proxied.data[k].access;
             bool same = done->alloc == other->alloc ||
                         (done->first >= 0 && done->first < other->end && other->first < done->end);
             if (!done->global && done->actor == BY_THREADS && same &&
@@ -440,12 +399,12 @@ static void meet(Placement *placement, Op *op, PendingSet *pending) {
         barrier_attrs(op)->proxy = true;
         vec_push(placement->arena, &placement->marked, op);
     }
-    pending->len = 0;
+    pending_clear(pending);
 }
 
-/* From `first` to the end of its block, or to `end`. */
+/* From `first` to the end of its block, or to `end`; while a barrier is judged, to a conflict. */
 static void place_from(Placement *placement, Op *first, const Op *end, PendingSet *pending) {
-    for (Op *op = first; op != end; op = op->next) {
+    for (Op *op = first; op != end && !placement->conflict; op = op->next) {
         if (op_has(op, SYNC)) {
             meet(placement, op, pending);
         } else if (op->code == OP_store_wait) {
@@ -468,10 +427,11 @@ static void place_from(Placement *placement, Op *first, const Op *end, PendingSe
                 add(placement, pending,
                     (Pending){.global = global_access(&placement->global, *copy, 0)});
         } else if (op->code == OP_if) {
-            PendingSet other = copy_of(placement, pending);
+            PendingSet other = pending_copy(&placement->pending, pending);
             place_in_block(placement, op->regions[0], pending);
             place_in_block(placement, op->regions[1], &other);
-            add_all(placement, pending, &other);
+            pending_add_all(&placement->pending, pending, &other);
+            pending_release(&placement->pending, &other);
         } else if (op_has(op, LOOP)) {
             place_in_loop(placement, op, pending);
         } else {
@@ -498,10 +458,13 @@ static Op *sync_behind(const Op *op) {
     return found;
 }
 
-/* Would anything conflict without the barrier? Of the blocks around it, in the innermost that has
- * barriers on both sides these order all else. */
+/* Would anything conflict without the barrier? Outside of loops each place is passed once, so that
+ * no later barrier stands between the accesses for which one was placed. Of the blocks around it,
+ * in the innermost that has barriers on both sides these order all else. */
 static bool is_needed(Placement *placement, const Op *barrier) {
     const Op *at = barrier;
+    if (!op_loop_around(barrier))
+        return true;
     Op *first = sync_before(at), *end = sync_behind(at);
     while (at->block->parent && !(first && end)) {
         at = at->block->parent;
@@ -514,7 +477,10 @@ static bool is_needed(Placement *placement, const Op *barrier) {
     unsettle_around(placement, barrier);
     place_from(placement, first ? first : at->block->first, end, &pending);
     unsettle_around(placement, barrier);
-    return placement->conflict;
+    pending_release(&placement->pending, &pending);
+    bool needed = placement->conflict;
+    placement->conflict = false;
+    return needed;
 }
 
 /* One placed for what comes around a loop may make one that was placed before it superfluous. */
@@ -601,14 +567,17 @@ static bool count_proxies(Op *op, void *user) {
     return true;
 }
 
-static Placement placement_begin(Func *func) {
+static Placement *placement_begin(Func *func) {
     Arena *arena = &func_ctx(func)->scratch;
-    Placement placement = {.arena = arena,
-                           .global = {.func = func, .known = {.arena = arena}},
-                           .programs = loop_over_programs(func),
-                           .summaries = {.arena = arena},
-                           .order = {.arena = arena}};
-    func_walk(func, note_copied, &placement);
+    Placement *placement = ARENA_NEW(arena, Placement);
+    *placement = (Placement){.arena = arena,
+                             .global = {.func = func, .known = {.arena = arena}},
+                             .pending = {.arena = arena, .global = &placement->global},
+                             .accesses = {.arena = arena},
+                             .programs = loop_over_programs(func),
+                             .summaries = {.arena = arena},
+                             .order = {.arena = arena}};
+    func_walk(func, note_copied, placement);
     return placement;
 }
 
@@ -621,27 +590,27 @@ bool barriers_are_placed(Func *func) {
     if (!func_walk(func, is_of_threads, NULL))
         return true;
     ArenaMark mark = arena_mark(&ctx->scratch);
-    Placement placement = placement_begin(func);
+    Placement *placement = placement_begin(func);
     PendingSet pending = {0};
     const Op none = {0};
-    placement.judged = &none;
-    place_in_block(&placement, func->body, &pending);
+    placement->judged = &none;
+    place_in_block(placement, func->body, &pending);
     arena_rewind(&ctx->scratch, mark);
-    return !placement.conflict;
+    return !placement->conflict;
 }
 
 bool pass_place_barriers(Func *func) {
     Ctx *ctx = func_ctx(func);
     ArenaMark mark = arena_mark(&ctx->scratch);
-    Placement placement = placement_begin(func);
+    Placement *placement = placement_begin(func);
     PendingSet pending = {0};
     unsigned before = 0, after = 0;
     func_walk(func, count_proxies, &before);
-    place_in_block(&placement, func->body, &pending);
-    remove_superfluous(&placement);
-    mark_proxies(&placement, func);
+    place_in_block(placement, func->body, &pending);
+    remove_superfluous(placement);
+    mark_proxies(placement, func);
     func_walk(func, count_proxies, &after);
-    bool changed = placement.placed.len > 0 || before != after;
+    bool changed = placement->placed.len > 0 || before != after;
     arena_rewind(&ctx->scratch, mark);
     return changed;
 }

@@ -101,6 +101,22 @@ def exponentials(count):
     return kernel(block(1, "x = tl.load(a + row)", "y = x"), each(count, lambda i: (f"y = tl.exp(x * {1 + i / 4096}) + y",)), block(1, "tl.store(b + row, y)"))
 
 
+def branches_that_copy(count):
+    """Each has a barrier of its own, and what any of them leaves pending meets what comes behind."""
+    return kernel(each(count, lambda i: (f"if n > {i}:", f"    tl.store(b + row + {i} * m, tl.load(a + row + {i} * n))")))
+
+
+def branches_that_add(count):
+    """The same through shared memory."""
+    return kernel(block(1, "x = tl.load(a + row)"), each(count, lambda i: (f"if n > {i}:", f"    x += tl.sum(x * {i}.0, 0)")),
+                  block(1, "tl.store(b + row, x)"))
+
+
+def branches_that_add_in_a_loop(count):
+    return kernel(block(1, "x = tl.load(a + row)", "for i in range(m):"), each(count, lambda i: (f"if n > {i}:", f"    x += tl.sum(x * {i}.0, 0)"), 2),
+                  block(1, "tl.store(b + row, x)"))
+
+
 def copies(count):
     return kernel(each(count, lambda i: (f"tl.store(b + row + {i * 1024}, tl.load(a + row + {i} * n) + {i})",)))
 
@@ -157,6 +173,9 @@ def chosen(count):
 SHAPES = [
     (exponentials, 3000, 512),
     (copies, 1500, 512),
+    (branches_that_copy, 500),
+    (branches_that_add, 500),
+    (branches_that_add_in_a_loop, 200),
     (helpers, 200, 512),
     (nested_helpers, 30, 512),
     (unrolled, 1000, 512),
