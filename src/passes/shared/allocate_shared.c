@@ -237,30 +237,33 @@ static int larger_first(const void *a, const void *b) {
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* The lowest offset clear of the first `placed` buffers: past one of them, or 0. */
-static int64_t lowest_offset(const Allocation *allocation, size_t placed, const Buffer *buffer,
+/* The lowest offset clear of the `count` buffers that are placed, which are in order of their
+ * offsets: past one of them, or 0. */
+static int64_t lowest_offset(const Buffer *const *placed, size_t count, const Buffer *buffer,
                              bool loops) {
     int64_t offset = 0;
-    for (size_t i = 0; i < placed;) {
-        const Buffer *other = &allocation->buffers.data[i++];
-        bool clash = live_together(buffer, other, loops) && offset < other->offset + other->bytes &&
-                     other->offset < offset + buffer->bytes;
-        if (!clash)
-            continue;
-        offset = align_up(other->offset + other->bytes, alignment_of(buffer));
-        i = 0; /* past this one, perhaps into another */
-    }
+    for (size_t i = 0; i < count && placed[i]->offset < offset + buffer->bytes; i++)
+        if (offset < placed[i]->offset + placed[i]->bytes &&
+            live_together(buffer, placed[i], loops))
+            offset = align_up(placed[i]->offset + placed[i]->bytes, alignment_of(buffer));
     return offset;
 }
 
 static int64_t place_overlapping(Allocation *allocation, bool loops) {
     int64_t end = 0;
-    qsort(allocation->buffers.data, allocation->buffers.len, sizeof(Buffer), larger_first);
-    for (size_t i = 0; i < allocation->buffers.len; i++) {
+    size_t count = allocation->buffers.len;
+    const Buffer **placed = ARENA_ARRAY(allocation->arena, const Buffer *, count + 1);
+    if (count)
+        qsort(allocation->buffers.data, count, sizeof(Buffer), larger_first);
+    for (size_t i = 0; i < count; i++) {
         Buffer *buffer = &allocation->buffers.data[i];
-        buffer->offset = lowest_offset(allocation, i, buffer, loops);
+        buffer->offset = lowest_offset(placed, i, buffer, loops);
         if (buffer->offset + buffer->bytes > end)
             end = buffer->offset + buffer->bytes;
+        size_t at = i;
+        for (; at > 0 && placed[at - 1]->offset > buffer->offset; at--)
+            placed[at] = placed[at - 1];
+        placed[at] = buffer;
     }
     return with_scratch(allocation, end);
 }
@@ -494,27 +497,36 @@ SharedLives shared_lives(Func *func, Arena *arena, uint32_t *ops) {
     return lives;
 }
 
-/* Are more than `room` bytes alive at once, some time while the buffer is? */
-static bool is_crowded(const Allocation *allocation, const Buffer *buffer, int64_t room) {
-    vec_for_each (first, &allocation->buffers) {
-        if (first->first > buffer->last)
-            continue;
-        uint32_t at = first->first > buffer->first ? first->first : buffer->first;
-        if (with_scratch(allocation, live_at(allocation, at)) > room)
+/* Where more than `room` bytes are alive at once: first positions of buffers, behind which no more
+ * are until the next one. */
+typedef VEC(uint32_t) Positions;
+
+static Positions crowded_positions(const Allocation *allocation, int64_t room) {
+    Positions positions = {0};
+    vec_for_each (buffer, &allocation->buffers)
+        if (with_scratch(allocation, live_at(allocation, buffer->first)) > room)
+            vec_push(allocation->arena, &positions, buffer->first);
+    return positions;
+}
+
+/* Some time while the buffer is alive? */
+static bool is_crowded(const Positions *positions, const Buffer *buffer) {
+    vec_for_each (position, positions)
+        if (buffer->first <= *position && *position <= buffer->last)
             return true;
-    }
     return false;
 }
 
-/* The largest of those that can be made smaller, with `crowded` of those that live where too much
- * does. */
+/* The largest of those that can be made smaller and live where too much does; of all, where that is
+ * nowhere: then there are gaps. */
 static uint32_t largest_size(const Allocation *allocation, int64_t room, const SharedSize *sizes,
-                             uint32_t count, bool crowded) {
+                             uint32_t count) {
+    Positions crowded = crowded_positions(allocation, room);
     uint32_t largest = count;
     for (uint32_t i = 0; i < count; i++) {
         const Buffer *buffer = &allocation->buffers.data[find_buffer(allocation, sizes[i].alloc)];
         if (!sizes[i].is_least && (largest == count || sizes[i].bytes > sizes[largest].bytes) &&
-            (!crowded || is_crowded(allocation, buffer, room)))
+            (!crowded.len || is_crowded(&crowded, buffer)))
             largest = i;
     }
     return largest;
@@ -527,13 +539,8 @@ bool shared_fits(Func *func, int64_t room, const SharedSize *sizes, uint32_t cou
     for (uint32_t i = 0; i < count; i++)
         allocation.buffers.data[find_buffer(&allocation, sizes[i].alloc)].bytes = sizes[i].bytes;
     bool fits = place_by_lifetime(&allocation) <= room;
-    *largest = largest_size(&allocation, room, sizes, count, true);
-    /* Too little is alive anywhere, and yet it does not fit: there are gaps. */
-    bool gaps = true;
-    vec_for_each (buffer, &allocation.buffers)
-        gaps &= !is_crowded(&allocation, buffer, room);
-    if (gaps)
-        *largest = largest_size(&allocation, room, sizes, count, false);
+    if (!fits)
+        *largest = largest_size(&allocation, room, sizes, count);
     arena_rewind(&func_ctx(func)->scratch, mark);
     return fits;
 }

@@ -117,6 +117,11 @@ def branches_that_add_in_a_loop(count):
                   block(1, "tl.store(b + row, x)"))
 
 
+def sums(count):
+    """Of one tile, each through a buffer of its own."""
+    return kernel(block(1, "x = tl.load(a + row)", "y = 0.0"), each(count, lambda i: (f"y += tl.sum(x * {i}.0 + x * x, 0)",)), block(1, "tl.store(b, y)"))
+
+
 def copies(count):
     return kernel(each(count, lambda i: (f"tl.store(b + row + {i * 1024}, tl.load(a + row + {i} * n) + {i})",)))
 
@@ -176,6 +181,7 @@ SHAPES = [
     (branches_that_copy, 500),
     (branches_that_add, 500),
     (branches_that_add_in_a_loop, 200),
+    (sums, 1500),
     (helpers, 200, 512),
     (nested_helpers, 30, 512),
     (unrolled, 1000, 512),
