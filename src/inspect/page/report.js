@@ -74,6 +74,13 @@ function firstLayout() {
     return Math.max(0, found >= 0 ? found : layouts.findIndex(isTile));
 }
 
+/* Columns of figures that say something: by cause where some is waited for, ratios where they are not 1. */
+function usualHeat() {
+    const telling = metric => page.profiles.some(profile => profile.metrics.some(other => other.id === metric && other.lines.most > 1.05));
+    const waits = page.profiles.some(profile => [...profile.linkWaits.values()].flat().some(wait => wait.cycles >= 0.02 * (profile.metrics.find(metric => metric.id === "cycles")?.lines.total || Infinity)));
+    return page.reports.length > 1 ? ["cycles"] : ["cycles", ...(waits ? ["caused"] : []), ...["sectors", "wavefronts"].filter(telling)];
+}
+
 /* What the fragment of the URL keeps. */
 function keepState() {
     const nameOf = index => page.steps[index]?.id || "";
@@ -83,7 +90,7 @@ function keepState() {
     });
     keeps("changes", () => (page.changes === "marked" ? "" : page.changes), text => page.view.setChanges(["off", "removed"].includes(text) ? text : "marked"));
     keeps("heat", () => page.heat.join(","), text => {
-        const known = page.view.source.known.map(metric => metric.id), usual = ["cycles", ...(page.reports.length > 1 ? [] : ["sectors", "wavefronts"])].filter(id => known.includes(id));
+        const known = page.view.source.known.map(metric => metric.id), usual = usualHeat().filter(id => known.includes(id));
         page.heat = text === null ? (usual.length ? usual : known.slice(0, 1)) : text.split(",").filter(id => known.includes(id));
         emit("heat");
     });
@@ -110,7 +117,7 @@ function pressed(event) {
     const actions = {
         "?": showHelp, "[": () => view.step(-1), "]": () => view.step(1), c: () => view.change(1), C: () => view.change(-1), "/": () => pane.openSearch(), n: () => pane.step(1), N: () => pane.step(-1),
         x: () => view.setChanges({ off: "marked", marked: "removed", removed: "off" }[page.changes]), s: () => view.source.list.box.focus(), o: () => jumpAcross(pane), t: nextTheme, r: () => setSide(page.reports.length - 1 - page.side),
-        f: () => setDock(page.dock === "full" ? "open" : "full"), 0: () => setDock(page.dock === "closed" ? "open" : "closed"), Escape: escape, h: toggleHeat, w: () => setTerse(!page.terse),
+        f: () => setDock(page.dock === "full" ? "open" : "full"), 0: () => setDock(page.dock === "closed" ? "open" : "closed"), Escape: escape, h: toggleHeat, u: () => pane.goToWait(false), U: () => pane.goToWait(true), w: () => setTerse(!page.terse),
     };
     const digit = Number(event.key);
     if (digit >= 1 && digit <= shown.length) {
@@ -126,8 +133,11 @@ function pressed(event) {
     event.preventDefault();
 }
 
+/* Back by one step: a pinned line, then panels over the whole page. */
 function escape() {
     hideTip();
+    if (page.pin < 0 && page.dock === "full")
+        setDock("open");
     if (page.hot >= 0 || page.pin >= 0) {
         page.hot = -1;
         setPin(-1, "key");
@@ -138,7 +148,7 @@ function escape() {
 function jumpAcross(pane) {
     const view = page.view, link = pane.linkAt(pane.list.here), to = pane === view.source ? view.panes[Math.min(page.side, view.panes.length - 1)] : view.source;
     if (link < 0)
-        return tell("this line comes from no line of the source");
+        return tell("no line of the source belongs to this line");
     to.follow(link);
     const rows = to.rowsOfLink(link);
     if (!rows.length)
@@ -151,7 +161,7 @@ function jumpAcross(pane) {
 function toggleHeat() {
     const known = page.view.source.known.map(metric => metric.id);
     if (!known.length)
-        return tell("there are no figures: nothing was run");
+        return tell("no figures: nothing was run");
     page.heat = page.heat.length ? [] : known;
     emit("heat");
     keep();

@@ -11,11 +11,17 @@ function bankPairs(report) {
     return pairs;
 }
 
-/* Accesses as they ran, of each instruction the one that took most passes, whoever made its addresses: those that cost most first. */
+/* Accesses as they ran, of each instruction the one that took most wavefronts, whoever made its addresses. Those whose conflicts cost most come first, then
+   those with most wavefronts. */
 function ranAccesses(report, side) {
     const counted = page.profiles[side]?.ptx || new Map();
-    const beyond = record => (record?.wavefronts || 0) - (record?.ideal_wavefronts || 0);
-    return [...(report.profile?.shared || [])].map(ran => ({ ran, record: counted.get(ran.line - 1) })).sort((a, b) => beyond(b.record) - beyond(a.record) || a.ran.line - b.ran.line);
+    const beyond = ({ ran, record }) => (record ? record.wavefronts - record.ideal_wavefronts : ran.wavefronts - ran.ideal_wavefronts), all = ({ ran, record }) => record?.wavefronts ?? ran.wavefronts;
+    const worst = ({ ran }) => ran.wavefronts / Math.max(1, ran.ideal_wavefronts);
+    return [...(report.profile?.shared || [])].map(ran => ({ ran, record: counted.get(ran.line - 1) })).sort((a, b) => beyond(b) - beyond(a) || worst(b) - worst(a) || all(b) - all(a) || a.ran.line - b.ran.line);
+}
+
+function hasConflicts(ran) {
+    return ran.wavefronts > ran.ideal_wavefronts;
 }
 
 /* In the form of sharedAccess: one access, whose lanes have the addresses that they had. */
@@ -38,16 +44,17 @@ function ranAccess(ran) {
 function noBanks(report) {
     if (bankPairs(report).length || (report.profile?.shared || []).length)
         return "";
-    return report.profile ? "banks: threads accessed no shared memory" : "banks: no buffer of the layouts is accessed with another, and nothing was run: with arguments (-g, -a) the accesses of a run are shown, those of PTX in the source too";
+    return report.profile ? "banks: the run accessed no shared memory" : "banks: no tile has a buffer of the same shape, and nothing was run (-g and -a show the accesses of a run, those of inline PTX too)";
 }
 
 function makeBanksPanel(body, report, side) {
     const pairs = bankPairs(report), ran = ranAccesses(report, side), drawing = el("div", { class: "sheet pad" }), words = el("div");
     const name = ({ entry }) => `${entry.name} ${(entry.values || [])[0] || ""}`.trim();
-    const ptx = page.steps.findIndex(step => step.kind === "ptx" && step.of[side] >= 0), stage = ptx >= 0 ? stageOf(side, page.steps[ptx].of[side]) : null;
-    const told = ({ ran: access }) => `PTX ${access.line}: ${(stage?.lines[access.line - 1] || "").trim().split(/\s/).find(word => !/^[@{]/.test(word)) || "access"}, ${(access.wavefronts / access.ideal_wavefronts).toFixed(1)} passes where 1 would do`;
-    const groups = [[`As it ran: the worst access of each instruction`, ran.map((each, index) => el("option", { value: `ran ${index}` }, told(each)))],
-        [`By layouts: a tile in a buffer`, pairs.map((each, index) => el("option", { value: `pair ${index}` }, `${each.buffer.entry.shape.join("×")}×${each.buffer.entry.type}: buffer ${name(each.buffer)}, tile ${name(each.tile)}`))]];
+    const stage = ptxStage(side);
+    const told = ({ ran: access }) => `PTX ${access.line}: ${opcodeOf(stage?.lines[access.line - 1])}, ${plural(access.wavefronts, "wavefront")}${hasConflicts(access) ? `, ${access.ideal_wavefronts} would do` : ""}`;
+    const option = wanted => ran.flatMap((each, index) => (hasConflicts(each.ran) === wanted ? [el("option", { value: `ran ${index}` }, told(each))] : []));
+    const groups = [["With bank conflicts, as it ran: the worst access of each instruction", option(true)], ["Without conflicts, as it ran", option(false)],
+        ["By layouts: a tile in a buffer", pairs.map((each, index) => el("option", { value: `pair ${index}` }, `${each.buffer.entry.shape.join("×")}×${each.buffer.entry.type}: buffer ${name(each.buffer)}, tile ${name(each.tile)}`))]];
     const pair = el("select", { "aria-label": "Access, or buffer and tile", onchange: () => choose() }, groups.filter(([, options]) => options.length).map(([label, options]) => el("optgroup", { label }, options)));
     const number = el("input", { type: "number", min: 0, value: 0, "aria-label": "Access of the thread", vars: { width: "7ch" }, oninput: () => draw() });
     const of = el("span", { class: "quiet" }), which = el("label", {}, "access", number, of);
@@ -66,12 +73,22 @@ function makeBanksPanel(body, report, side) {
     };
     const draw = () => {
         const at = clamp(Number(number.value) || 0, 0, access.accesses - 1);
-        const phases = Array.from({ length: access.phases }, (_, phase) => phaseOf(access, at, phase)).filter(phase => phase.banks.some(bank => bank.size));
+        const room = drawing.clientHeight - 12, phases = Array.from({ length: access.phases }, (_, phase) => phaseOf(access, at, phase)).filter(phase => phase.banks.some(bank => bank.size));
         const wavefronts = phases.reduce((sum, phase) => sum + phase.wavefronts, 0);
-        words.replaceChildren(...(access.ran ? ranWords(access, stage, side, ran.find(each => each.ran === access.ran).record) : [el("h3", {}, `${(wavefronts / access.phases).toFixed(2)} wavefronts a phase, where 1 would do`), el("p", {}, `A thread moves ${plural(access.bytes, "byte")} at a time (${plural(access.vector, "element")}) in ${plural(access.accesses, "access", "accesses")}. A warp's access is served in ${plural(access.phases, "phase")} of ${access.phaseLanes} lanes.`)]),
-            el("p", { class: "quiet" }, "A column is one of the 32 banks, 4 bytes wide, a row one wavefront; a cell says which lanes have their word served there. A phase takes as many wavefronts as its busiest bank has distinct words."));
-        drawing.replaceChildren(bankPicture(phases, access));
+        words.replaceChildren(...(access.ran ? ranWords(access, stage, side, ran.find(each => each.ran === access.ran).record) : [el("h3", {}, `${(wavefronts / access.phases).toFixed(2)} wavefronts per phase, 1 would do`), el("p", {}, `A thread moves ${plural(access.bytes, "byte")} at a time (${plural(access.vector, "element")}) in ${plural(access.accesses, "access", "accesses")}. A warp's access is served in ${plural(access.phases, "phase")} of ${access.phaseLanes} lanes.`)]),
+            ran.length && !ran.some(each => hasConflicts(each.ran)) ? el("p", {}, "No access that ran has bank conflicts.") : "",
+            rowHeight(phases, room) < NUMBERED ? el("p", {}, "Lanes have their numbers in a higher panel: ", el("kbd", {}, "f"), ", or drag its upper edge.") : "",
+            el("p", { class: "quiet" }, "Columns are the 32 banks of 4 bytes, rows are wavefronts; a cell names the lane whose word is served there, and “+3” that three more lanes read the same word, which costs nothing. Colours are lanes, from 0 (dark) to 31 (light). A phase takes as many wavefronts as its busiest bank has different words."));
+        drawing.replaceChildren(bankPicture(phases, access, room));
     };
+    fitted(drawing, () => access && draw());
+    panelOn("ptx", shown => {
+        const index = shown.side === side ? ran.findIndex(each => each.ran.line === shown.line + 1) : -1;
+        if (index < 0)
+            return;
+        pair.value = `ran ${index}`;
+        choose();
+    });
     body.classList.add("flow");
     body.append(el("div", { class: "drawn", vars: { "border-left": "0" } }, el("div", { class: "tools" }, pair, which), drawing),
         el("div", { class: "column", vars: { flex: "0 0 290px" } }, words));
@@ -81,24 +98,33 @@ function makeBanksPanel(body, report, side) {
 /* What is told of an access that ran. */
 function ranWords(access, stage, side, record) {
     const { ran } = access, link = stage?.links[ran.line - 1] ?? -1, lanes = [...access.lanes], steps = new Set(lanes.slice(1).map(([, address], index) => address - lanes[index][1]));
-    return [el("h3", {}, `${plural(ran.wavefronts, "wavefront")}, where ${ran.ideal_wavefronts} would do`),
-        el("p", {}, `As it ran on the simulator: warp ${ran.warp} of program ${ran.program} ${ran.reads ? "reads" : "writes"} ${plural(ran.size, "byte")} of each of ${plural(lanes.length, "lane")}, bytes ${Math.min(...ran.addresses)} to ${Math.max(...ran.addresses) + ran.size - 1} of shared memory${steps.size === 1 ? `, ${plural(Math.abs([...steps][0]), "byte")} from lane to lane` : ""}. Of all accesses of this instruction it takes most passes.`),
-        record && el("p", {}, `All of its accesses: ${plural(record.wavefronts, "wavefront")}, where ${count(record.ideal_wavefronts)} would do.`),
+    return [el("h3", {}, `${plural(ran.wavefronts, "wavefront")}, ${hasConflicts(ran) ? `${ran.ideal_wavefronts} would do` : "no conflicts"}`),
+        el("p", {}, `As it ran on the simulator: warp ${ran.warp} of program ${ran.program} ${ran.reads ? "reads" : "writes"} ${plural(ran.size, "byte")} for each of ${plural(lanes.length, "lane")}, bytes ${Math.min(...ran.addresses)} to ${Math.max(...ran.addresses) + ran.size - 1} of shared memory${steps.size === 1 ? `, ${plural(Math.abs([...steps][0]), "byte")} from lane to lane` : ""}. This is the access of the instruction with most wavefronts.`),
+        record && el("p", {}, `All of its accesses: ${plural(record.wavefronts, "wavefront")}${record.wavefronts > record.ideal_wavefronts ? `, ${count(record.ideal_wavefronts)} would do` : ""}.`),
         el("p", {}, el("button", { class: "bare", type: "button", onclick: () => page.view.showPtx(side, ran.line - 1) }, `PTX ${ran.line}`), " ", link >= 0 && el("button", { class: "bare", type: "button", onclick: () => setPin(link, "link") }, lineText(link, side)))].filter(Boolean);
 }
 
-function bankPicture(phases, access) {
-    const wide = 25, high = 16, left = 74, rows = phases.reduce((sum, phase) => sum + phase.wavefronts, 0), picture = [];
+/* Rows are as high as lets all of them stand in the panel; too low ones have no numbers. */
+const NUMBERED = 11;
+
+function rowHeight(phases, room) {
+    const rows = phases.reduce((sum, phase) => sum + phase.wavefronts, 0);
+    return clamp(Math.floor((room - 24 - 6 * phases.length) / rows), 4, 16);
+}
+
+function bankPicture(phases, access, room) {
+    const rows = phases.reduce((sum, phase) => sum + phase.wavefronts, 0), high = rowHeight(phases, room);
+    const wide = 25, left = 74, picture = [svg("text", { x: left - 6, y: 11, "text-anchor": "end", class: "dim" }, "bank")];
     for (let bank = 0; bank < BANKS; bank++)
         picture.push(svg("text", { x: left + bank * wide + wide / 2, y: 11, "text-anchor": "middle", class: "dim" }, bank));
     let row = 0;
     phases.forEach((phase, index) => {
         const top = 18 + row * high + index * 6;
-        picture.push(svg("text", { x: left - 6, y: top + 12, "text-anchor": "end", class: "dim" }, `lanes ${index * access.phaseLanes}-${(index + 1) * access.phaseLanes - 1}`));
+        picture.push(svg("text", { x: left - 6, y: top + Math.min(12, high + 2), "text-anchor": "end", class: "dim" }, `lanes ${index * access.phaseLanes}-${(index + 1) * access.phaseLanes - 1}`));
         phase.banks.forEach((words, bank) => [...words].forEach(([word, lanes], at) => {
             const color = rampColor(lanes[0] / 31);
             picture.push(explains(svg("g", {}, svg("rect", { x: left + bank * wide, y: top + at * high, width: wide - 1, height: high - 1, fill: color }),
-                svg("text", { x: left + bank * wide + wide / 2 - 0.5, y: top + at * high + 11, "text-anchor": "middle", class: "on", style: `fill: ${inkOn(color)}` }, lanes.length > 1 ? `${lanes[0]}+${lanes.length - 1}` : lanes[0])),
+                high >= NUMBERED && svg("text", { x: left + bank * wide + wide / 2 - 0.5, y: top + at * high + high - 4, "text-anchor": "middle", class: "on", style: `fill: ${inkOn(color)}` }, lanes.length > 1 ? `${lanes[0]}+${lanes.length - 1}` : lanes[0])),
             () => `bank ${bank}, word ${word}, bytes ${word * WORD} to ${word * WORD + 3}\nlane${lanes.length > 1 ? "s" : ""} ${lanes.join(", ")}\nwavefront ${at + 1} of ${phase.wavefronts}`));
         }));
         for (let at = 0; at < phase.wavefronts; at++)

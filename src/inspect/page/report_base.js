@@ -68,7 +68,8 @@ function plural(number, one, many = `${one}s`) {
     return `${count(number)} ${number === 1 ? one : many}`;
 }
 
-/* Who wants to know that something changed: "hot" (the link below the cursor), "pin", "stage", "heat", "side", "theme". */
+/* Who wants to know that something changed: "hot" (the link below the cursor), "pin", "stage", "heat", "side", "theme", "ptx" ({side, line}: an instruction
+   that something led to). */
 const listeners = new Map();
 
 function on(event, action) {
@@ -200,20 +201,38 @@ function movable(node, vertical, change, done) {
 
 /* A row of choices, of which arrow keys and clicks take one: tabs, lists. `nodes` are the choices in order. */
 function roving(nodes, take) {
-    const focusOn = index => {
-        const at = (index + nodes.length) % nodes.length;
-        nodes[at].focus();
-        take(at);
-    };
     nodes.forEach((node, index) => {
         node.addEventListener("click", () => take(index));
         node.addEventListener("keydown", event => {
-            const to = { ArrowRight: index + 1, ArrowDown: index + 1, ArrowLeft: index - 1, ArrowUp: index - 1, Home: 0, End: nodes.length - 1 }[event.key];
-            if (to !== undefined) {
-                event.preventDefault();
-                event.stopPropagation();
-                focusOn(to);
-            }
+            const there = nodes.filter(other => !other.hidden), to = stepOf(event.key, there.indexOf(node), there.length);
+            if (to === undefined)
+                return;
+            event.preventDefault();
+            event.stopPropagation();
+            there[to].focus();
+            take(nodes.indexOf(there[to]));
         });
     });
+}
+
+/* Where a key leads to from the choice `at` of `count`; undefined: it is no key of lists. */
+function stepOf(key, at, count) {
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: count - 1 }[key];
+    return to === undefined ? undefined : (to + count) % count;
+}
+
+/* What of a picture can be used is one stop of the Tab key, in which arrow keys move. */
+function oneStop(node, nodes) {
+    const makeStop = at => nodes.forEach((other, index) => other.setAttribute("tabindex", index === at ? 0 : -1));
+    makeStop(0);
+    nodes.forEach((other, index) => other.addEventListener("focus", () => makeStop(index)));
+    node.addEventListener("keydown", event => {
+        const at = nodes.indexOf(document.activeElement), to = at < 0 ? undefined : stepOf(event.key, at, nodes.length);
+        if (to === undefined)
+            return;
+        event.preventDefault();
+        event.stopPropagation();
+        nodes[to].focus();
+    });
+    return node;
 }

@@ -1,5 +1,8 @@
 /* The source and the stages beside each other. */
 
+/* Of a column of figures, as the style has it. */
+const HEAT_WIDTH = 58;
+
 const KINDS = { ast: "Syntax tree", tir: "Tile IR", ll: "LLVM IR", ptx: "PTX", sass: "SASS" };
 
 /* A pane: a list of lines with tools above it and a search in it. */
@@ -29,10 +32,46 @@ class Pane {
         this.list.box.addEventListener("focus", () => (page.lastPane = this));
     }
 
+    /* What the line waits for, and what waits for it: behind its text, each leading there. `goal(entry)` says where that is
+       and takes one there. */
+    waitNotes(profile, [waits, waited], key, goal) {
+        const total = profile.metrics.find(metric => metric.id === "cycles")?.lines.total || 0, least = 0.04 * total;
+        const note = (entry, before, after) => {
+            const { name, title, go } = typeof entry.other === "string" ? { name: entry.other } : goal(entry);
+            const words = `${before} ${percent(entry.cycles / total)} ${after} ${name}`;
+            return go ? el("button", { class: "bare", type: "button", tabindex: -1, title, onclick: event => {
+                event.stopPropagation();
+                go();
+            } }, words) : el("span", {}, words);
+        };
+        const some = (map, before, after) => (total ? map.get(key) || [] : []).filter(entry => entry.cycles >= least).slice(0, 1).map(entry => note(entry, before, after));
+        return [...some(waits, "waits", "for"), ...some(waited, "awaited", "by")].slice(0, page.reports.length > 1 ? 1 : 2);
+    }
+
+    withNotes(node, notes) {
+        if (notes.length)
+            node.append(el("span", { class: "inlay" }, notes));
+        return node;
+    }
+
+    /* From a line to what it waits for, or back to what waits for it. */
+    goToWait(back) {
+        const entries = this.waitEntries(this.list.here, back), entry = entries.find(found => typeof found.other !== "string");
+        if (!entry)
+            return tell(entries.length ? `this line waits for ${entries[0].other}, no line of this kernel` : back ? "no line waits for this one" : "this line waits for no other one");
+        this.goalOf(entry).go();
+    }
+
     /* What the columns of figures are, above the lines. */
-    nameHeats(before, names) {
+    nameHeats(before, metrics, names) {
         this.heads.hidden = !names.length;
-        this.heads.replaceChildren(...(before ? [el("span", { class: "sign" })] : []), ...names.map(name => el("span", { class: "heat" }, name)));
+        this.heads.replaceChildren(...(before ? [el("span", { class: "sign" })] : []), ...names.map((name, index) => el("span", { class: "heat", title: metrics[index].long }, name)));
+    }
+
+    /* A cell of a column of figures: a bar, of which waiting is hatched. */
+    heatCell(heat, side) {
+        const part = heat ? HEAT_WIDTH * clamp(heat.part, 0, 1) : 0, waits = part * (heat?.waits || 0);
+        return el("span", { class: "heat", "data-side": side, vars: { "--works": `${(part - waits).toFixed(1)}px`, "--waits": `${waits.toFixed(1)}px` } }, heat ? heat.text : "");
     }
 
     /* Text of a row, its link: what the two panes differ in. */
@@ -209,9 +248,9 @@ class SourcePane extends Pane {
         const shown = page.files[file];
         this.heats = page.profiles.flatMap((profile, side) => profile.metrics.filter(metric => page.heat.includes(metric.id)).map(metric => ({ metric, side, profile })));
         this.heats.sort((a, b) => METRICS.findIndex(metric => metric.id === a.metric.id) - METRICS.findIndex(metric => metric.id === b.metric.id) || a.side - b.side);
-        this.nameHeats(true, this.heats.map(({ metric, side }) => metric.title + (page.reports.length > 1 ? ` ${"AB"[side]}` : "")));
+        this.nameHeats(true, this.heats.map(({ metric }) => metric), this.heats.map(({ metric, side }) => metric.title + (page.reports.length > 1 ? ` ${"AB"[side]}` : "")));
         this.list.box.style.setProperty("--digits", `${String(shown?.rows.length || 0).length}ch`);
-        this.list.box.style.setProperty("--margin", `${70 + 52 * this.heats.length}px`);
+        this.list.box.style.setProperty("--margin", `${70 + HEAT_WIDTH * this.heats.length}px`);
         this.list.marks = [...this.remarks].filter(([link]) => fileOfLink(link) === file).map(([link]) => [rowOfLink(link), "--warning", 0, 0.3]);
         this.list.set(shown?.rows.length || 0, shown?.columns || 0);
     }
@@ -232,14 +271,23 @@ class SourcePane extends Pane {
         const remarks = this.remarks.get(link) || [], worst = ["error", "warning", "remark", "note"].find(severity => remarks.some(remark => remark.severity === severity));
         const sign = el("span", { class: `sign ${worst ? `remark sev-${worst}` : ""}` }, worst ? { error: "✖", warning: "▲" }[worst] || "●" : "");
         const heats = this.heats.map(({ metric, side, profile }) => {
-            const heat = heatOf(metric, metric.lines, profile.lines.get(link));
-            return el("span", { class: "heat", "data-side": side, vars: { "--part": `${heat ? 100 * clamp(heat.part, 0, 1) : 0}%` } }, heat ? heat.text : "");
+            return this.heatCell(heatOf(metric, metric.lines, profile.lines.get(link)), side);
+        });
+        const notes = !this.heats.length ? [] : page.profiles.flatMap((waiting, side) => {
+            const found = this.waitNotes(waiting, [waiting.linkWaits, waiting.linkWaited], link, entry => this.goalOf(entry, side));
+            return found.length && page.reports.length > 1 ? [el("span", { class: `side ${"ab"[side]}` }, "AB"[side]), ...found] : found;
         });
         const change = file.differ ? (row.lines[0] ? (row.lines[1] ? "" : "removed") : "added") : "";
-        return el("div", { class: `row ${change}`, vars: { "--hue": page.hues.get(link) || "transparent" } },
+        return this.withNotes(el("div", { class: `row ${change}`, vars: { "--hue": page.hues.get(link) || "transparent" } },
             el("span", { class: "gutter" }, sign, heats, file.differ && el("span", { class: "sign" }, { removed: "−", added: "+" }[change] || ""),
                 el("span", { class: "no" }, row.lines[0] || row.lines[1]), el("span", { class: "stripe" })),
-            this.codeNode(index, row.text, "source", row.inside));
+            this.codeNode(index, row.text, "source", row.inside)), notes);
+    }
+
+    waitEntries(index, back) { return page.profiles[page.side][back ? "linkWaited" : "linkWaits"].get(this.linkAt(index)) || []; }
+
+    goalOf(entry, side = page.side) {
+        return { name: lineText(entry.other, side), title: sourceText(entry.other).trim(), go: () => setPin(entry.other, "link") };
     }
 
     /* What is known of a line beside its text. */
@@ -283,9 +331,9 @@ class StagePane extends Pane {
                 this.rowOf.set(row.line, index);
         });
         this.heats = stage?.kind === "ptx" ? page.profiles[this.side].metrics.filter(metric => page.heat.includes(metric.id) && metric.ptx.total > 0) : [];
-        this.nameHeats(false, this.heats.map(metric => metric.title));
+        this.nameHeats(false, this.heats, this.heats.map(metric => metric.title));
         this.list.box.style.setProperty("--digits", `${String(stage?.lines.length || 0).length}ch`);
-        this.list.box.style.setProperty("--margin", `${60 + 52 * this.heats.length}px`);
+        this.list.box.style.setProperty("--margin", `${60 + HEAT_WIDTH * this.heats.length}px`);
         this.list.marks = rows.flatMap((row, index) => row.sign === "+" ? [[index, "--added", 0, 0.3]] : row.sign === "−" || row.gone ? [[index, "--removed", 0, 0.3]] : []);
         this.list.set(rows.length, stage?.columns || 0);
         if (this.query)
@@ -322,13 +370,20 @@ class StagePane extends Pane {
     makeRow(index) {
         const row = this.rows[index], link = this.linkAt(index);
         const kind = row.line < 0 ? (row.text === undefined ? "filler" : "removed") : row.sign === "+" ? "added" : row.sign === "−" ? "removed-here" : "";
-        const heats = this.heats.map(metric => {
-            const heat = heatOf(metric, metric.ptx, page.profiles[this.side].ptx.get(row.line));
-            return el("span", { class: "heat", vars: { "--part": `${heat ? 100 * clamp(heat.part, 0, 1) : 0}%` } }, heat ? heat.text : "");
-        });
-        return el("div", { class: `row ${kind} ${row.gone ? "gone" : ""}`, vars: { "--hue": page.hues.get(link) || "transparent" } },
+        const profile = page.profiles[this.side], heats = this.heats.map(metric => this.heatCell(heatOf(metric, metric.ptx, profile.ptx.get(row.line))));
+        const notes = this.heats.length && row.line >= 0 ? this.waitNotes(profile, [profile.waits, profile.waited], row.line, entry => this.goalOf(entry)) : [];
+        return this.withNotes(el("div", { class: `row ${kind} ${row.gone ? "gone" : ""}`, vars: { "--hue": page.hues.get(link) || "transparent" } },
             el("span", { class: "gutter" }, heats, el("span", { class: "no" }, row.line >= 0 ? row.line + 1 : ""), el("span", { class: "sign" }, row.sign || ""), el("span", { class: "stripe" })),
-            this.codeNode(index, this.textAt(index), this.stage.kind, false));
+            this.codeNode(index, this.textAt(index), this.stage.kind, false)), notes);
+    }
+
+    waitEntries(index, back) {
+        return this.stage?.kind === "ptx" ? page.profiles[this.side][back ? "waited" : "waits"].get(this.rows[index]?.line) || [] : [];
+    }
+
+    goalOf(entry) {
+        const link = this.stage.links[entry.other] ?? -1, place = link < 0 ? "" : `, ${lineText(link, this.side)}`;
+        return { name: `PTX ${entry.other + 1}${place}`, title: this.stage.lines[entry.other]?.trim(), go: () => page.view.showPtx(this.side, entry.other) };
     }
 
     note(index) {

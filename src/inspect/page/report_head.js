@@ -8,25 +8,25 @@ function yesNo(value) {
    and when a value is bad by itself. Facts that have no row are shown behind these as they are. */
 const FACTS = [
     { name: "registers", title: "registers", better: -1 },
-    { name: "registers_estimated", title: "registers estimated", better: 0, write: yesNo, skip: value => !value },
+    { name: "registers_estimated", title: "registers are an estimate", better: 0, write: yesNo, skip: value => !value },
     { name: "spill_stores", title: "bytes spilled", better: -1, write: bytes, bad: value => value > 0, skip: value => !value },
     { name: "spill_loads", title: "bytes reloaded", better: -1, write: bytes, bad: value => value > 0, skip: value => !value },
     { name: "shared", title: "shared memory", short: "shared", better: -1, write: bytes },
     { name: "warps", title: "warps", better: 0 },
     { name: "stages", title: "stages", better: 0 },
-    { name: "ctas", title: "CTAs a cluster", better: 0, skip: value => value === 1 },
-    { name: "programs_per_cta", title: "programs a CTA", better: 0, skip: value => value === 1 },
+    { name: "ctas", title: "CTAs per cluster", better: 0, skip: value => value === 1 },
+    { name: "programs_per_cta", title: "programs per CTA", better: 0, skip: value => value === 1 },
     { name: "teams", title: "teams of warps", better: 0, skip: value => value === 1 },
     { name: "threads", title: "threads", better: 0, skip: (value, facts) => value === 32 * facts.warps * (facts.teams || 1) * (facts.programs_per_cta || 1) },
-    { name: "persistent", title: "programs stay", better: 0, write: yesNo, skip: value => !value },
+    { name: "persistent", title: "persistent", better: 0, write: yesNo, skip: value => !value },
     { name: "ctas_per_sm", title: "CTAs per SM", short: "CTAs / SM", better: 1 },
     { name: "warps_per_sm", title: "warps per SM", better: 1, skip: () => true },
     { name: "max_warps_per_sm", title: "warps an SM holds", better: 0, skip: () => true },
-    { name: "limited_by", title: "is the limit", short: "limited by", better: 0 },
+    { name: "limited_by", title: "limits that", short: "limited by", better: 0 },
     { name: "occupancy", title: "occupancy", better: 1, write: value => `${Number((100 * value).toFixed(1))} %` },
 ];
 
-/* What a launch cost, as facts: [title, text, value, better]. */
+/* What a launch costs, as facts: [title, text, value, better]. */
 function launchFacts(report) {
     const launch = report.profile?.launch;
     if (!launch)
@@ -34,8 +34,8 @@ function launchFacts(report) {
     return [
         ["grid", (launch.grid || []).join(" × "), null, 0],
         ["", (launch.arguments || []).filter(text => !text.includes("[")).join("  "), null, 0],
-        ["cycles of a program", count(launch.cycles), launch.cycles, -1],
-        [`µs of the launch${launch.device ? ` on ${launch.device}` : ""}`, launch.microseconds === undefined ? "" : count(launch.microseconds), launch.microseconds, -1],
+        ["cycles per program", count(launch.cycles), launch.cycles, -1],
+        [`µs predicted${launch.device ? ` on ${launch.device}` : ""}`, launch.microseconds === undefined ? "" : count(launch.microseconds), launch.microseconds, -1],
     ].filter(([, text, value]) => text !== "" && value !== undefined && value !== 0);
 }
 
@@ -64,7 +64,7 @@ function factRows(report) {
             row.title = stagesTitle(report);
         else if (row.title === "CTAs per SM" && page.reports.length < 2)
             row.title = unfilled(report) || row.title;
-        else if (["is the limit", "occupancy"].includes(row.title))
+        else if (["limits that", "occupancy"].includes(row.title))
             row.skip = row.skip || unfilled(report) !== "";
     for (const [name, value] of Object.entries(facts))
         if (!known.has(name) && value !== null && typeof value !== "object")
@@ -100,8 +100,8 @@ function optionsText(report) {
 function makeHead() {
     const [first, second] = page.reports;
     document.title = `${first.kernel}${second ? ` beside ${second.kernel}` : ""} - tilec explain`;
-    page.themeButton = el("button", { type: "button", onclick: nextTheme, title: "Light, dark, or as the system has it  t" });
-    const side = page.sideButtons = second ? page.reports.map((_, index) => el("button", { type: "button", "aria-label": `Panels of ${"AB"[index]}`, title: "Whose panels are shown  r", onclick: () => setSide(index) }, "AB"[index])) : [];
+    page.themeButton = el("button", { type: "button", onclick: nextTheme, title: "Colours: light, dark, or as the system  t" });
+    const side = page.sideButtons = second ? page.reports.map((_, index) => el("button", { type: "button", "aria-label": `Panels of ${"AB"[index]}`, title: "Which report the panels show  r", onclick: () => setSide(index) }, "AB"[index])) : [];
     const title = report => [el("h1", {}, report.kernel), report.options?.label && el("span", { class: "mono nowrap" }, report.options.label), el("span", { class: "mono nowrap" }, report.target)];
     const lead = second
         ? page.reports.map((report, index) => [el("span", { class: `side ${"ab"[index]}` }, "AB"[index]), title(report), el("span", { class: "options quiet mono", title: optionWords(report).join("  ") }, optionsText(report))])
@@ -127,7 +127,8 @@ function comparedFacts() {
         const known = typeof x?.value === "number" && typeof y?.value === "number", by = known ? y.value - x.value : 0;
         const better = (x || y).better, style = by && better ? (by > 0) === (better > 0) ? "better" : "worse" : "";
         const change = known && by ? `${by > 0 ? "+" : "−"}${x.value ? `${Number((100 * Math.abs(by) / x.value).toPrecision(2))} %` : count(Math.abs(by))}${style ? ` ${style}` : ""}` : known || x?.text === y?.text ? "" : "differs";
-        return [el("td", { class: "mono" }, x?.text ?? "–"), el("td", { class: "mono" }, y?.text ?? "–"), el("td", { class: style }, change)];
+        const same = x?.text === y?.text ? " same" : "";
+        return [el("td", { class: `mono${same}` }, x?.text ?? "–"), el("td", { class: `mono${same}` }, y?.text ?? "–"), el("td", { class: style }, change)];
     };
     const columns = titles.map(cells), line = (head, part) => el("tr", {}, el("th", { scope: "row" }, head), columns.map(column => column[part]));
     return el("div", { class: "beside", tabindex: 0, role: "region", "aria-label": "Facts of both" }, el("table", { class: "sides", "aria-label": "Facts of both" },
@@ -139,18 +140,27 @@ function noFindings() {
     return page.reports.some(report => report.profile) ? "no findings" : "no findings without a run";
 }
 
+/* The findings: of two reports those of one alone come first, since they are what differs, and what both say alike is said once. */
+function foundOf(reports) {
+    const all = reports.map(report => report.findings || []), alike = (a, b) => a.title === b.title && a.figures === b.figures && a.share === b.share && a.gain_us === b.gain_us;
+    const other = (finding, side) => (all[1 - side] || []).find(candidate => alike(finding, candidate));
+    const found = all.flatMap((findings, side) => findings.filter(finding => !(side && other(finding, side))).map(finding => ({ finding, side, sides: other(finding, side) ? [0, 1] : [side] })));
+    return found.sort((a, b) => a.sides.length - b.sides.length);
+}
+
 function findingCards() {
-    const found = page.reports.flatMap((report, side) => (report.findings || []).map(finding => ({ finding, side })));
+    const found = foundOf(page.reports);
     if (!found.length)
         return "";
     const overlaps = overlapNote();
-    const why = el("button", { type: "button", class: "why", title: "Causes and what to try: shown or not  w", onclick: () => setTerse(!strip.classList.contains("terse")) }, "why");
-    const strip = el("div", { class: "findings", role: "region", "aria-label": "Findings, those with most to gain first", tabindex: 0 }, why, found.map(({ finding, side }) =>
+    const why = el("button", { type: "button", class: "why", title: "Show or hide causes and advice  w", onclick: () => setTerse(!strip.classList.contains("terse")) }, "why");
+    const strip = el("div", { class: "findings", role: "region", "aria-label": "Findings, most to gain first", tabindex: 0 }, why, found.map(({ finding, side, sides }) =>
         el("article", { class: "finding" },
-            el("h2", {}, el("span", {}, page.reports.length > 1 && [el("span", { class: `side ${"ab"[side]}` }, "AB"[side]), " "], finding.title),
-                el("span", { class: "nowrap" }, finding.ptx_line > 0 && [el("button", { class: "bare", type: "button", title: "The instruction that costs most of it", onclick: () => page.view.showPtx(side, finding.ptx_line - 1) }, `PTX ${finding.ptx_line}`), " "], placeButton(side, finding.at))),
+            el("h2", {}, el("span", {}, page.reports.length > 1 && sides.map(of => [el("span", { class: `side ${"ab"[of]}` }, "AB"[of]), " "]), finding.title),
+                el("span", { class: "nowrap" }, finding.ptx_line > 0 && [ptxButton(side, finding), " "], placeButton(side, finding.at))),
             costLine(page.reports[side], finding),
             finding.figures && el("p", { class: "figures" }, finding.figures),
+            waitLine(side, finding),
             finding.why && el("p", { class: "cause" }, finding.why),
             finding.try && el("p", { class: "cause" }, el("b", {}, "Try: "), finding.try))));
     page.setTerse = terse => {
@@ -161,29 +171,67 @@ function findingCards() {
     return [overlaps, strip];
 }
 
+/* By kind of finding what of a record of an instruction it is about; of other kinds it is about instructions of one name. */
+const FINDING_COST = {
+    bank_conflicts: record => record.wavefronts - record.ideal_wavefronts, read_again: record => (record.words ? record.ideal_wavefronts - record.first_words / BANKS : 0),
+    uncoalesced: record => record.sectors - record.ideal_sectors, waiting_pipeline: record => record.held_cycles, load_latency: record => record.awaited_cycles,
+    barriers: record => record.held_cycles, divergence: record => record.divergent,
+};
+
+/* The lines of the PTX that a finding is about, those that cost most first. */
+function findingLines(side, finding) {
+    const first = finding.ptx_line - 1, stage = ptxStage(side), records = page.profiles[side].ptx, link = linkOf(side, finding.at), name = opcodeOf(stage?.lines[first]);
+    const own = FINDING_COST[finding.kind], cost = line => (own || (record => record.cycles || 0))(records.get(line) || {}) || 0;
+    const lines = (stage?.found.get(link) || []).filter(line => (own && records.size ? cost(line) > 0 : opcodeOf(stage.lines[line]) === name));
+    const clocks = line => records.get(line)?.cycles || 0;
+    return [...new Set([first, ...lines])].sort((a, b) => cost(b) - cost(a) || clocks(b) - clocks(a) || (b === first) - (a === first) || a - b);
+}
+
+/* Leads to the instruction that costs most of a finding, and to the next one each further time. */
+function ptxButton(side, finding) {
+    const lines = findingLines(side, finding), many = lines.length > 1;
+    let at = -1;
+    const name = () => `PTX ${lines[Math.max(0, at)] + 1}${many ? `, ${Math.max(0, at) + 1} of ${lines.length}` : ""}`;
+    const button = el("button", { class: "bare", type: "button", title: `The instruction that costs most of it${many ? `; again for the next one of ${lines.length}, with Shift for the one before` : ""}`, onclick: event => {
+        at = event.shiftKey ? (Math.max(0, at) + lines.length - 1) % lines.length : (at + 1) % lines.length;
+        button.textContent = name();
+        page.view.showPtx(side, lines[at]);
+    } }, name());
+    return button;
+}
+
+/* Of a wait what it is for, and of what is waited for who waits: the other end of it is the line to change, or the one that shows it. */
+function waitLine(side, finding) {
+    const profile = page.profiles[side], link = linkOf(side, finding.at), total = profile.metrics.find(metric => metric.id === "cycles")?.lines.total || 0;
+    const [list, words] = finding.kind === "load_latency" ? [profile.linkWaited.get(link), "Waited for at "] : finding.kind === "waiting_pipeline" || finding.kind === "barriers" ? [profile.linkWaits.get(link), "Waits for "] : [[], ""];
+    const shown = (list || []).filter(entry => typeof entry.other !== "string" && entry.other >= 0 && entry.cycles >= 0.02 * total).slice(0, 3);
+    return shown.length ? el("p", { class: "figures" }, words, shown.map((entry, index) => [index ? ", " : "", el("button", { class: "bare", type: "button", title: sourceText(entry.other).trim(), onclick: () => setPin(entry.other, "link") }, lineText(entry.other, side)),
+        ` (${opcodeOf(ptxStage(side)?.lines[entry.line])}, ${percent(entry.cycles / total)})`])) : "";
+}
+
 /* What a finding costs: its share of a warp's clocks, and what the launch would gain without it. */
 function costLine(report, finding) {
     const whole = report.profile?.launch?.microseconds, parts = [];
     if (finding.gain_us > 0 && whole > 0)
-        parts.push(el("b", {}, `gains at most ${count(finding.gain_us)} µs`), ` of ${count(whole)} (${percent(finding.gain_us / whole)})`, leftText(finding.left));
+        parts.push(el("b", {}, `gains at most ${count(finding.gain_us)} µs`), ` of ${count(whole)} µs (${percent(finding.gain_us / whole)})`, leftText(finding.left));
     if (finding.share > 0)
-        parts.push(parts.length ? ` · ` : "", `${percent(finding.share)} of a warp's clocks`);
+        parts.push(parts.length ? ` · ` : "", `${percent(finding.share)} of a warp's cycles`);
     return parts.length ? el("p", { class: "cost", title: COST_TERMS }, parts) : "";
 }
 
 /* What a launch takes that a finding is mended in: no gain goes below it. */
 function leftText(left) {
-    return left ? el("span", { title: partsOf(left).map(([title, part, what]) => `${count(part)} µs ${title}: ${what}`).join("\n") }, `, leaves ${count(left.microseconds)}: ${partsOf(left).map(([title, part]) => `${count(part)} ${title}`).join(" + ")}`) : "";
+    return left ? el("span", { title: partsOf(left).map(([title, part, what]) => `${count(part)} µs ${title}: ${what}`).join("\n") }, `, leaves ${count(left.microseconds)} µs: ${partsOf(left).map(([title, part]) => `${count(part)} ${title}`).join(" + ")}`) : "";
 }
 
-const COST_TERMS = "Gains at most: the launch's time less what the clock predicts for it without this cause, with all else as it is; an upper bound, since something else comes instead.\nOf a warp's clocks: of a program's warps in the mean, as the column cycles has them.";
+const COST_TERMS = "Gains at most: the time of the launch minus the time predicted without this cause, all else unchanged; an upper bound, since something else may take its place.\nOf a warp's cycles: the mean of a program's warps, as in the column cycles.";
 
 /* What gains and shares are of, and why neither adds up. */
 function overlapNote() {
     const told = page.reports.filter(report => (report.findings || []).some(finding => finding.share > 0 || finding.gain_us > 0)), lives = told.map(report => report.profile?.launch?.warp_cycles).filter(Boolean);
     if (!told.length)
         return "";
-    return el("p", { class: "overlap quiet", title: COST_TERMS }, `Each gain is an upper bound, for mending that one cause. Each share is of the clocks of a warp${lives.length ? ` (${lives.map(clocks => count(Math.round(clocks))).join(" and ")}, the mean of a program's)` : ""}: a wait counts at both its ends, work that nothing is wrong with at none, so that shares may sum to more or less than 100 %.`);
+    return el("p", { class: "overlap quiet", title: COST_TERMS }, `Each gain is an upper bound, for mending that one cause. Each share is of the cycles of a warp${lives.length ? ` (${lives.map(clocks => count(Math.round(clocks))).join(" and ")}, the mean of a program's)` : ""}: a wait counts at both its ends, and work that nothing is wrong with at none, so that shares may sum to more or less than 100 %.`);
 }
 
 function percent(part) {
@@ -221,27 +269,28 @@ function setSide(side) {
 }
 
 const KEYS = [
-    ["j k ↓ ↑", "line down, up"], ["PgDn PgUp g G", "page, first, last line"],
-    ["Enter", "pin the line, free it"], ["Esc", "free it; close"],
+    ["j k ↓ ↑", "next, previous line"], ["PgDn PgUp g G", "next, previous page; first, last line"],
+    ["Enter", "pin or unpin the line"], ["Esc", "unpin it; close what is open"],
     ["o", "to its code in the other pane"], ["s", "to the source"],
-    ["[ ]", "stage before, after"], ["c C", "next, last change"],
-    ["x", "changes: off, marked, with removed lines"], ["/", "search; n N next, last match"],
-    ["h", "columns of figures on, off"], ["1 .. 9", "panel"],
-    ["0", "close the panels"], ["f", "panels over the whole page"],
-    ["w", "causes of findings on, off"], ["r", "panels of the other report"], ["t", "light, dark"],
-    ["+ −", "layout larger, smaller"], ["?", "this"],
+    ["u U", "to what the line waits for; to what waits for it"], ["[ ]", "previous, next stage"],
+    ["c C", "next, previous change"], ["x", "changes: hidden, marked, with removed lines"],
+    ["/ n N", "search; next, previous match"], ["h", "columns of figures on, off"],
+    ["1 .. 9", "open a panel"], ["0", "close the panels"],
+    ["f", "panels over the whole page"], ["w", "causes and advice on, off"],
+    ["r", "panels of the other report"], ["t", "light, dark, as the system"],
+    ["Tab ← →", "next control; within tabs, lists and charts"], ["+ −", "zoom a layout in, out"], ["?", "this help"],
 ];
 
 /* What figures are called. */
 const TERMS = [
-    ["cycles", "clocks of a warp of a program, in the mean of its warps, and those that its units are busy beyond; all lines add up to its life"],
-    ["gains at most", "the launch's time less what the clock predicts without this cause, all else as it is; gains of several causes overlap"],
-    ["waited", "of these, clocks that it stood still there"], ["awaited", "clocks that it stood still elsewhere for what this line made"],
-    ["sector", "32 bytes of global memory, of which no part moves alone; ideal: as few as the bytes that are used"],
-    ["wavefront", "a pass through the 32 banks of shared memory; ideal: as few as what each access asks for needs, without bank conflicts. That lanes or warps ask for the same words is a finding of its own"],
-    ["moved, used, distinct", "bytes in whole sectors; that threads asked for, each time; each counted once"],
-    ["+3 in a bank", "so many more threads take the same word, which costs nothing"],
-    ["•", "a remark of the compiler at this line: the panel Remarks has it"],
+    ["cycles", "clocks that a warp spends at the line, the mean of a program's warps, with those that units stay busy after them; all lines add up to the warp's life. Hatched: waiting"],
+    ["cause", "the same clocks, but a wait counts at what is waited for: of several copies at the one that ends last"],
+    ["waited", "clocks that a warp stands still at the line"], ["awaited", "clocks that a warp stands still elsewhere for a result of the line"],
+    ["gains at most", "time of the launch minus the time predicted without this cause, all else unchanged; gains of several causes overlap"],
+    ["sector", "32 bytes of global memory, the least that moves; ideal: as few as hold the bytes that are used"],
+    ["wavefront", "one pass through the 32 banks of shared memory; ideal: as few as each access would need without bank conflicts. That lanes or warps ask for the same words is a finding of its own"],
+    ["moved, used, distinct", "bytes of whole sectors; bytes that threads asked for; the same without repetitions"],
+    ["●", "the compiler remarks on this line: see the panel Remarks"],
 ];
 
 function showHelp() {
@@ -251,8 +300,8 @@ function showHelp() {
     const dialog = el("dialog", { id: "help", "aria-labelledby": "help-title" }, el("h2", { id: "help-title" }, "Keys"),
         el("dl", {}, KEYS.map(([keys, what]) => [el("dt", {}, keys.split(" ").map(key => key === ".." ? ".. " : [el("kbd", {}, key), " "])), el("dd", {}, what)])),
         el("h2", {}, "Reading the page"),
-        el("p", {}, "The stripe beside a line has the colour of the source line it comes from; a line below the cursor highlights all lines that belong to it in the other pane, and a click keeps it so. The strip at the right of a pane is the whole text: where the highlighted lines, changes, remarks and what is in sight are."),
-        el("p", {}, "Green + are lines that the stage before does not have; a dashed line is where lines went. Numbers of values are not compared, since one new op renumbers all behind it. Counts come from the simulator, times are its prediction for the device."),
+        el("p", {}, "The stripe beside a line has the colour of the source line that it comes from. Pointing at a line highlights its lines in the other pane; a click or Enter keeps them highlighted. The strip at the right of a pane is an overview of the whole text: highlighted lines, changes, remarks, and the part in view."),
+        el("p", {}, "A green + marks lines that the previous stage does not have; a dashed line is where lines were removed. Numbers of values are not compared, since one new op renumbers all that follow. Counts come from the simulator; times are its prediction for the device."),
         el("dl", {}, TERMS.map(([term, what]) => [el("dt", {}, term), el("dd", {}, what)])),
         el("button", { type: "button", onclick: () => dialog.close() }, "Close"));
     document.body.append(dialog);

@@ -126,6 +126,12 @@ function stageOf(side, index) {
     return stage.ready;
 }
 
+/* The PTX of a report, as a stage; null if it has none. */
+function ptxStage(side) {
+    const index = (page.reports[side]?.stages || []).findIndex(stage => stage.kind === "ptx");
+    return index < 0 ? null : stageOf(side, index);
+}
+
 /* A hue for each line of the source that some stage has code of, such that neighbours differ. A syntax tree has all lines,
    so that it says nothing. */
 function makeHues() {
@@ -170,18 +176,20 @@ function placeButton(side, at, text) {
     return el("button", { class: "bare nowrap", type: "button", title: sourceText(link).trim(), onclick: () => setPin(link, "link"), onmouseenter: () => setHot(link), onmouseleave: () => setHot(-1) }, text || lineText(link, side));
 }
 
-/* What the simulator counted, as columns: `of` takes a record of a line; of ratios also what would do. */
+/* What the simulator counted, as columns: `of` takes a record of a line; of ratios also what would do. `waits` is the part
+   of it that a warp stands still. */
 const METRICS = [
-    { id: "cycles", title: "cycles", long: "Cycles that warps spent on the line", of: record => record.cycles },
-    { id: "waits", title: "waits", long: "Cycles that warps waited at the line", of: record => record.wait_cycles },
-    { id: "instructions", title: "instr.", long: "Instructions of warps", of: record => record.warps },
-    { id: "sectors", title: "sectors", long: "Sectors of memory moved, over those that would do", of: record => record.sectors, ideal: record => record.ideal_sectors },
-    { id: "wavefronts", title: "wavefr.", long: "Wavefronts of shared memory, over those that would do", of: record => record.wavefronts, ideal: record => record.ideal_wavefronts },
+    { id: "cycles", title: "cycles", long: "Where a warp's cycles go by; the hatched part is waiting, whose cause may be another line", of: record => record.cycles, waits: record => record.wait_cycles },
+    { id: "caused", title: "cause", long: "The same cycles by cause: waiting counts at the load, copy or product that is waited for", of: record => record.caused_cycles },
+    { id: "waits", title: "waits", long: "Cycles that a warp stands still at the line", of: record => record.wait_cycles },
+    { id: "instructions", title: "instr.", long: "Instructions executed, each counted once a warp", of: record => record.warps },
+    { id: "sectors", title: "sectors", long: "32-byte sectors of global memory moved, over the fewest that would do", of: record => record.sectors, ideal: record => record.ideal_sectors },
+    { id: "wavefronts", title: "wavefr.", long: "Wavefronts of shared memory, over the fewest that would do", of: record => record.wavefronts, ideal: record => record.ideal_wavefronts },
 ];
 
 /* The records of a report by link, and by line of the PTX; those of one line added up. */
 function makeProfile(side) {
-    const profile = page.reports[side].profile, found = { lines: new Map(), ptx: new Map(), metrics: [] };
+    const profile = page.reports[side].profile, found = { lines: new Map(), ptx: new Map(), metrics: [], waits: new Map(), waited: new Map(), linkWaits: new Map(), linkWaited: new Map() };
     if (!profile)
         return found;
     const add = (map, key, record) => {
@@ -196,10 +204,59 @@ function makeProfile(side) {
     for (const record of profile.ptx || [])
         add(found.ptx, record.line - 1, record);
     found.lines.delete(-1);
+    noteWaits(found, profile, side);
     for (const metric of METRICS)
-        if ([...found.lines.values()].some(record => metric.of(record) > 0))
+        if ((metric.id !== "caused" || found.waits.size) && [...found.lines.values()].some(record => metric.of(record) > 0))
             found.metrics.push({ ...metric, lines: scaleOf(metric, found.lines), ptx: scaleOf(metric, found.ptx) });
     return found;
+}
+
+/* Who waits for whom, by line of the PTX and by link, both ways: maps from one to [{other, cycles, line: of the PTX}], the
+   longest first; "other" is a text where it is no instruction. Cycles by cause are those of a line but for its waits, and the waits for it. */
+function noteWaits(found, profile, side) {
+    const ptx = (page.reports[side].stages || []).find(stage => stage.kind === "ptx"), place = line => linkOf(side, ptx?.at?.[line]);
+    const add = (map, key, other, wait, line) => {
+        const list = map.get(key) || [], known = list.find(entry => entry.other === other);
+        if (known)
+            known.cycles += wait.cycles;
+        else
+            list.push({ other, cycles: wait.cycles, line });
+        map.set(key, list);
+    };
+    const move = (record, cycles) => record && (record.caused_cycles = (record.caused_cycles ?? record.cycles ?? 0) + cycles);
+    for (const record of [...found.lines.values(), ...found.ptx.values()])
+        record.caused_cycles = record.cycles;
+    for (const wait of profile.waits || []) {
+        const [here, there] = [wait.line - 1, wait.for - 1], [from, to] = [place(here), place(there)];
+        add(found.waits, here, there, wait, there);
+        add(found.waited, there, here, wait, here);
+        move(found.ptx.get(here), -wait.cycles);
+        move(found.ptx.get(there), wait.cycles);
+        if (from === to)
+            continue;
+        add(found.linkWaits, from, to, wait, there);
+        add(found.linkWaited, to, from, wait, here);
+        move(found.lines.get(from), -wait.cycles);
+        move(found.lines.get(to), wait.cycles);
+    }
+    for (const [line, record] of found.ptx) {
+        const rest = (record.wait_cycles || 0) - (found.waits.get(line) || []).reduce((sum, wait) => sum + wait.cycles, 0);
+        const what = HELD_FOR.find(([form]) => form.test(opcodeOf(ptx?.lines?.[line])))?.[1];
+        if (rest < 0.5 || !what)
+            continue;
+        add(found.waits, line, what, { cycles: rest }, line);
+        add(found.linkWaits, place(line), what, { cycles: rest }, line);
+    }
+    for (const map of [found.waits, found.waited, found.linkWaits, found.linkWaited])
+        map.forEach(list => list.sort((a, b) => b.cycles - a.cycles));
+}
+
+/* What of waiting at an instruction no other instruction is known for: it holds warps up itself. */
+const HELD_FOR = [[/^cp\.async\.(bulk\.)?wait/, "copies"], [/^mbarrier\./, "copies, or room for them"], [/^wgmma\./, "products"], [/^(bar|barrier)\./, "other warps"], [/^griddepcontrol/, "the launch before"]];
+
+/* The name of the instruction in a line of PTX, without its guard. */
+function opcodeOf(text) {
+    return (text || "").trim().split(/\s+/).find(word => !/^[@{]/.test(word))?.replace(/;$/, "") || "?";
 }
 
 function scaleOf(metric, records) {
@@ -224,7 +281,7 @@ function heatOf(metric, scale, record) {
         return ratio > 0 ? { text: `${ratio.toFixed(ratio < 10 ? 2 : 1)}×`, part: scale.most > 1 ? (ratio - 1) / (Math.max(scale.most, 2) - 1) : 0 } : null;
     }
     const share = value / scale.total;
-    return { text: metric.id === "instructions" ? brief(value) : share < 0.0005 ? "0 %" : `${(100 * share).toFixed(1)} %`, part: value / scale.most };
+    return { waits: metric.waits ? clamp((metric.waits(record) || 0) / value, 0, 1) : 0, text: metric.id === "instructions" ? brief(value) : share < 0.0005 ? "0 %" : `${(100 * share).toFixed(1)} %`, part: value / scale.most };
 }
 
 /* All figures of a record in words. */
@@ -234,7 +291,7 @@ function figuresText(profile, which, record) {
         if (!value)
             return "";
         if (metric.ideal)
-            return `${metric.id} ${count(value)} of ideally ${count(metric.ideal(record))}`;
-        return `${metric.id} ${count(value)} (${(100 * value / metric[which].total).toFixed(1)} %)`;
+            return `${metric.id} ${count(value)} (ideal ${count(metric.ideal(record))})`;
+        return `${metric.id === "caused" ? "cycles by cause" : metric.id} ${count(value)} (${(100 * value / metric[which].total).toFixed(1)} %)`;
     }).filter(Boolean).join(" · ");
 }

@@ -3,12 +3,12 @@
 /* Each panel: `why(report)` says why there is nothing to show, "" if there is; `make(report, side)` makes its content anew
    for another report, `restore` and `read` are what the fragment keeps of it. */
 const PANELS = [
-    { id: "measured", title: "Measured", why: report => ((report.pictures || []).length ? "" : "measured: tilec bench does"), make: makeMeasuredPanel },
-    { id: "lines", title: "Lines", why: report => (!report.profile ? "lines: nothing was run, give the kernel arguments" : (report.profile.lines || []).length ? "" : "lines: the run counted nothing"), make: makeLinesPanel },
-    { id: "layouts", title: "Layouts", why: report => ((report.layouts || []).length ? "" : "layouts: no tile has one"), make: makeLayoutsPanel },
+    { id: "measured", title: "Measured", silent: true, why: report => ((report.pictures || []).length ? "" : "measured"), make: makeMeasuredPanel },
+    { id: "lines", title: "Lines", why: report => (!report.profile ? "lines: nothing was run (give arguments with -g and -a)" : (report.profile.lines || []).length ? "" : "lines: the run counted nothing"), make: makeLinesPanel },
+    { id: "layouts", title: "Layouts", why: report => ((report.layouts || []).length ? "" : "layouts: there are no tiles"), make: makeLayoutsPanel },
     { id: "banks", title: "Banks", why: noBanks, make: makeBanksPanel },
-    { id: "loops", title: "Loops", why: report => ((report.loops || []).length ? "" : "loops: the kernel has none"), make: makeLoopsPanel },
-    { id: "shared", title: "Shared memory", why: report => ((report.shared?.buffers || []).length ? "" : report.facts?.shared ? "shared memory: what there is PTX in the source declares, and no pass knows of; accesses are in Banks" : "shared memory: none is used"), make: makeSharedPanel },
+    { id: "loops", title: "Loops", why: report => ((report.loops || []).length ? "" : "loops: there are none"), make: makeLoopsPanel },
+    { id: "shared", title: "Shared memory", why: report => ((report.shared?.buffers || []).length ? "" : report.facts?.shared ? "shared memory: only inline PTX declares some (its accesses are in Banks)" : "shared memory: none is used"), make: makeSharedPanel },
     { id: "registers", title: "Registers", why: report => ((report.registers?.lines || []).length ? "" : "registers: not counted"), make: makeRegistersPanel },
     { id: "remarks", title: "Remarks", why: report => ((report.remarks || []).length ? "" : "remarks: there are none"), make: makeRemarksPanel },
 ];
@@ -30,12 +30,12 @@ function makeDock() {
     roving(tabs, index => showPanel(PANELS[index].id));
     page.dockParts = { tabs, why, body, full, close };
     const refresh = () => {
-        const report = page.reports[page.side], absent = PANELS.map(panel => panel.why(report));
+        const report = page.reports[page.side], absent = PANELS.map(panel => panel.why(report)), told = absent.filter((text, index) => text && !PANELS[index].silent);
         PANELS.forEach((panel, index) => {
             tabs[index].hidden = absent[index] !== "";
             tabs[index].textContent = panel.title;
         });
-        why.textContent = absent.filter(Boolean).length ? `Not here - ${absent.filter(Boolean).join("; ")}.` : "";
+        why.textContent = told.length ? `Not shown: ${told.join("; ")}.` : "";
         why.title = why.textContent;
         showPanel(page.panel);
     };
@@ -125,16 +125,18 @@ function makeLinesPanel(body, report, side) {
     const profile = page.profiles[side], rows = [...profile.lines].map(([link, record]) => ({ link, record }));
     const has = name => rows.some(({ record }) => record[name] > 0);
     const number = (name, title, long) => has(name) && { title, long, numeric: true, of: ({ record }) => record[name], text: ({ record }) => (record[name] ? count(record[name]) : "") };
-    const ratio = (metric, title) => has(metric) && { title, long: "over what would do", numeric: true, of: ({ record }) => record[`ideal_${metric}`] > 0 ? record[metric] / record[`ideal_${metric}`] : undefined,
+    const ratio = (metric, title) => has(metric) && { title, long: "over the fewest that would do", numeric: true, of: ({ record }) => record[`ideal_${metric}`] > 0 ? record[metric] / record[`ideal_${metric}`] : undefined,
         text: ({ record }) => record[`ideal_${metric}`] > 0 ? (record[metric] / record[`ideal_${metric}`]).toFixed(2) : "", style: ({ record }) => record[metric] > record[`ideal_${metric}`] * 1.05 ? "over" : "" };
     const cycles = profile.metrics.find(metric => metric.id === "cycles")?.lines.total;
     const columns = [
         { title: "line", of: row => row.link, text: row => el("button", { class: "bare", type: "button", onclick: () => setPin(row.link, "link") }, lineText(row.link, side).replace("line ", "")) },
         { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceText(row.link).trim(), style: () => "text" },
-        number("cycles", "cycles", "that warps spent on the line"),
+        number("cycles", "cycles", "clocks that a warp spends at the line, the mean of all"),
         cycles && { title: "%", long: "of all cycles", numeric: true, of: ({ record }) => record.cycles, text: ({ record }) => record.cycles ? (100 * record.cycles / cycles).toFixed(1) : "" },
-        number("wait_cycles", "waited", "cycles that warps waited at the line"), number("awaited_cycles", "awaited", "cycles that others waited for results of the line"),
-        number("warps", "instructions", "of warps"), number("threads", "of threads", "instructions of threads"), number("divergent", "divergent", "instructions that not all threads of a warp ran"),
+        profile.linkWaits.size && number("caused_cycles", "cause", "the same clocks, where a wait counts at the line that is waited for"),
+        number("wait_cycles", "waited", "clocks that a warp stands still at the line"), waitsColumn(profile, side),
+        number("awaited_cycles", "awaited", "clocks that a warp stands still elsewhere for results of the line"),
+        number("warps", "instructions", "instructions executed, each counted once a warp"), number("threads", "of threads", "instructions executed, each counted once a thread"), number("divergent", "divergent", "instructions that a part of a warp's threads executed"),
         number("sectors", "sectors", "of 32 bytes, of global memory"), ratio("sectors", "× ideal"),
         number("wavefronts", "wavefronts", "of shared memory"), ratio("wavefronts", "× ideal"),
     ].filter(Boolean);
@@ -144,43 +146,58 @@ function makeLinesPanel(body, report, side) {
         el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 300px" } }, timeBars(report.profile.launch), latencyBars(report, side), classBars(report.profile), trafficTable(report.profile)));
 }
 
+/* For whom a line waits most, but for itself. */
+function waitsColumn(profile, side) {
+    const most = ({ link, record }) => (profile.linkWaits.get(link) || []).slice(0, 1).find(wait => wait.cycles >= 0.3 * record.wait_cycles), name = wait => (typeof wait.other === "string" ? wait.other : lineText(wait.other, side));
+    return profile.linkWaits.size > 0 && { title: "waits for", long: "what most of the waiting is for", of: row => most(row) && name(most(row)), text: row => {
+        const wait = most(row);
+        return wait && (typeof wait.other === "string" ? wait.other : el("button", { class: "bare", type: "button", title: sourceText(wait.other).trim(), onclick: () => setPin(wait.other, "link") }, name(wait)));
+    } };
+}
+
 /* What a least time is of, by its name in the report. */
-const BOUND_TERMS = { latency: "programs one after another, each as if it had the SM to itself: below is what it waits for", unit: "what all programs of an SM keep its busiest unit busy", l2: "bytes between SMs and L2 at its rate", dram: "bytes from memory at its rate" };
+const BOUND_TERMS = { latency: "each program as if it had the SM to itself, one round after another; what it waits for is below", unit: "how long the programs of an SM keep its busiest unit busy", l2: "bytes between SMs and L2, at the rate of L2", dram: "bytes of DRAM, at its rate" };
 
 /* What the launch would take if only one thing held it up; the longest does. */
 function timeBars(launch) {
-    const bounds = Object.entries(launch?.bounds || {}).filter(([, time]) => time > 0), names = { latency: "latency", unit: launch?.unit || "unit", l2: "L2 cache", dram: "memory" };
+    const bounds = Object.entries(launch?.bounds || {}).filter(([, time]) => time > 0), names = { latency: "latency", unit: launch?.unit || "unit", l2: "L2 cache", dram: "DRAM" };
     const most = Math.max(...bounds.map(([, time]) => time));
-    return bounds.length ? [el("h3", {}, "Least time by what holds it up"), el("div", { class: "bars" }, bounds.sort(([, a], [, b]) => b - a).map(([name, time]) => [
+    return bounds.length ? [el("h3", {}, "Least time, by what limits it"), el("div", { class: "bars" }, bounds.sort(([, a], [, b]) => b - a).map(([name, time]) => [
         el("span", { title: BOUND_TERMS[name] }, names[name] || name), el("span", { class: "track" }, el("i", { vars: { width: `${100 * time / most}%` } })), el("span", { class: "num" }, `${count(time)} µs`)])), timeParts(launch)] : [];
 }
 
 /* The parts that the launch's time is the sum of: [title, microseconds, what it is]. */
 function partsOf(time) {
     const parts = time?.parts;
-    return parts ? [["any launch", parts.launch, "what a launch takes that does nothing"], [`by ${parts.name}`, parts.longest, "the longest of the least times"], ["beside it", parts.beside, "what of the other least times does not hide behind the longest"],
-        ["longest program", parts.uneven, "that some programs take longer than the mean"], ["fetching code", parts.code, "machine code comes from L2 once"]].filter(([, part]) => part > 0.004) : [];
+    return parts ? [["any launch", parts.launch, "what a launch takes that does nothing"], [`by ${parts.name}`, parts.longest, "the longest of the least times"], ["beside it", parts.beside, "the part of the other least times that does not hide behind the longest"],
+        ["longest program", parts.uneven, "some programs take longer than the mean"], ["fetching code", parts.code, "machine code comes from L2 once"]].filter(([, part]) => part > 0.004) : [];
 }
 
 function timeParts(launch) {
     const parts = partsOf(launch);
-    return parts.length ? [el("h3", {}, `The launch: ${count(launch.microseconds)} µs are`), el("div", { class: "bars" }, parts.map(([title, part, what]) => [
+    return parts.length ? [el("h3", {}, `The ${count(launch.microseconds)} µs of the launch are`), el("div", { class: "bars" }, parts.map(([title, part, what]) => [
         el("span", { title: what }, title), el("span", { class: "track" }, el("i", { vars: { width: `${100 * part / launch.microseconds}%` } })), el("span", { class: "num" }, `${count(part)} µs`)]))] : [];
 }
 
-/* What an instruction that holds warps up waits for, by its name. */
-const HELD_FOR = [[/^cp\.async\.(bulk\.)?wait/, "copies"], [/^mbarrier\./, "copies, or room for them"], [/^wgmma\./, "products"], [/^(bar|barrier)\./, "other warps"], [/^griddepcontrol/, "the launch before"]];
+/* What the launch would take if only one thing held it up; the longest does. */
+function timeBars(launch) {
+    const bounds = Object.entries(launch?.bounds || {}).filter(([, time]) => time > 0), names = { latency: "latency", unit: launch?.unit || "unit", l2: "L2 cache", dram: "DRAM" };
+    const most = Math.max(...bounds.map(([, time]) => time));
+    const terms = { latency: "each program as if it had the SM to itself, one round after another; what it waits for is below", unit: "how long the programs of an SM keep its busiest unit busy", l2: "bytes between SMs and L2, at the rate of L2", dram: "bytes of DRAM, at its rate" };
+    return bounds.length ? [el("h3", {}, "Least time, by what limits it"), el("div", { class: "bars" }, bounds.sort(([, a], [, b]) => b - a).map(([name, time]) => [
+        el("span", { title: terms[name] }, names[name] || name), el("span", { class: "track" }, el("i", { vars: { width: `${100 * time / most}%` } })), el("span", { class: "num" }, `${count(time)} µs`)]))] : [];
+}
 
 /* The waits that latency is made of: results that instructions wait for, and instructions that hold warps up by themselves. */
 function waitsOf(report, side) {
     const ptx = report.stages.find(stage => stage.kind === "ptx")?.lines || [], records = [...page.profiles[side].ptx];
     const warps = Math.max(1, records.sort(([a], [b]) => a - b).find(([, record]) => record.warps > 0)?.[1].warps || 1), found = [];
     for (const [line, record] of records) {
-        const name = (ptx[line] || "").trim().split(/\s+/).find(word => !/^[@{]/.test(word))?.replace(/;$/, "") || "?", times = record.warps / warps;
+        const name = opcodeOf(ptx[line]), times = record.warps / warps;
         if (record.awaited_cycles > 0)
             found.push({ line, name, times, clocks: record.awaited_cycles, what: "for the result of" });
         if (record.held_cycles > 0)
-            found.push({ line, name, times, clocks: record.held_cycles, what: `for ${HELD_FOR.find(([form]) => form.test(name))?.[1] || "others"} at` });
+            found.push({ line, name, times, clocks: record.held_cycles, held: true, what: `for ${HELD_FOR.find(([form]) => form.test(name))?.[1] || "others"} at` });
     }
     return found.sort((a, b) => b.clocks - a.clocks || a.line - b.line);
 }
@@ -194,11 +211,15 @@ function latencyBars(report, side) {
     const row = (label, clocks, note) => [el("div", { class: "wait" }, label, note && el("span", { class: "quiet" }, ` ${note}`)), el("span", { class: "track" }, el("i", { vars: { width: `${Math.min(100, 100 * clocks / alone)}%` } })), el("span", { class: "num" }, `${count(Math.round(clocks))}  ${percent(clocks / alone)}`)];
     const link = line => page.profiles[side].ptx.get(line) && page.reports[side] ? linkOf(side, report.stages.find(stage => stage.kind === "ptx").at[line]) : -1;
     const crowded = launch.cycles - alone || 0, ends = launch.cycles - launch.warp_cycles || 0;
-    return [el("h3", {}, "What latency is made of"),
-        el("p", { class: "quiet" }, `By latency a program takes ${count(alone)} clocks (${plural(launch.rounds || 1, "round")} of programs on an SM, one after another: ${count(launch.bounds?.latency || 0)} µs)${crowded >= 1 ? `; its warps keep ${launch.unit} busy for ${count(Math.round(crowded))} more, ${count(launch.cycles)} in all` : ""}. Of the ${count(alone)} a warp, in the mean of all:`),
+    const otherEnd = wait => {
+        const [most] = page.profiles[side][wait.held ? "waits" : "waited"].get(wait.line) || [], end = most && typeof most.other !== "string" ? link(most.other) : -1;
+        return end >= 0 && end !== link(wait.line) ? `, ${wait.held ? "mostly for" : "mostly at"} ${lineText(end, side)}` : "";
+    };
+    return [el("h3", {}, "What the latency consists of"),
+        el("p", { class: "quiet" }, `By latency a program takes ${count(alone)} clocks; with ${plural(launch.rounds || 1, "round")} of programs on an SM that makes ${count(launch.bounds?.latency || 0)} µs${crowded >= 1 ? `. Its warps keep ${launch.unit} busy for ${count(Math.round(crowded))} clocks more, ${count(launch.cycles)} in all` : ""}. Of the ${count(alone)} clocks a warp, in the mean of all:`),
         el("div", { class: "bars waits" }, shown.map(wait => row(["waits ", wait.what, " ", el("button", { class: "bare mono", type: "button", title: sourceText(link(wait.line)).trim(), onclick: () => page.view.showPtx(side, wait.line) }, wait.name)], wait.clocks,
-            `${link(wait.line) >= 0 ? `${lineText(link(wait.line), side)}, ` : ""}${count(Number(wait.times.toPrecision(3)))} × ${count(Math.round(wait.clocks / Math.max(wait.times, 1e-9)))} clocks`)),
-        rest >= 0.5 && row(shown.length ? "waits elsewhere" : "waits", rest, plural(waits.length - shown.length, "place")), row("executes", Math.max(0, alone - all - Math.max(0, ends)), "and waits for its turn at units"), ends >= 1 && row("has ended", ends, "before the last warp"))];
+            `${link(wait.line) >= 0 ? `${lineText(link(wait.line), side)}, ` : ""}${count(Number(wait.times.toPrecision(3)))} × ${count(Math.round(wait.clocks / Math.max(wait.times, 1e-9)))} clocks${otherEnd(wait)}`)),
+        rest >= 0.5 && row(shown.length ? "waits elsewhere" : "waits", rest, plural(waits.length - shown.length, "place")), row("executes", Math.max(0, alone - all - Math.max(0, ends)), "or waits for its turn at a unit"), ends >= 1 && row("has ended", ends, "before the last warp"))];
 }
 
 function classBars(profile) {

@@ -6,8 +6,8 @@ class Stages {
         this.source = new SourcePane();
         this.picker = el("select", { class: "stage", "aria-label": "Stage", onchange: () => this.choose(Number(this.picker.value)) }, this.groups());
         this.summary = el("span", { class: "quiet nowrap" });
-        this.changes = el("select", { "aria-label": "Changes against the stage before", onchange: () => this.setChanges(this.changes.value) },
-            el("option", { value: "off" }, "no changes"), el("option", { value: "marked" }, "changes"), el("option", { value: "removed" }, "with removed"));
+        this.changes = el("select", { "aria-label": "Changes since the previous stage", onchange: () => this.setChanges(this.changes.value) },
+            el("option", { value: "off" }, "changes hidden"), el("option", { value: "marked" }, "changes marked"), el("option", { value: "removed" }, "with removed lines"));
         const button = (label, text, title, action) => el("button", { type: "button", "aria-label": label, title, onclick: action }, text);
         const tools = el("div", { class: "tools" }, el("h2", {}, "Stage"),
             button("Previous stage", "◀", "Previous stage  [", () => this.step(-1)), button("Next stage", "▶", "Next stage  ]", () => this.step(1)),
@@ -35,7 +35,7 @@ class Stages {
         page.steps.forEach((step, index) => {
             if (groups[groups.length - 1]?.kind !== step.kind)
                 groups.push({ kind: step.kind, options: [] });
-            const only = page.reports.length > 1 && step.of.includes(-1) ? ` (${step.of[0] < 0 ? "B" : "A"} alone)` : "";
+            const only = page.reports.length > 1 && step.of.includes(-1) ? ` (${step.of[0] < 0 ? "B" : "A"} only)` : "";
             const number = /^\d+/.exec(step.id)?.[0] || "";
             groups[groups.length - 1].options.push(el("option", { value: index, title: step.summary }, `${number} ${step.title}`.trim() + only));
         });
@@ -59,7 +59,7 @@ class Stages {
         emit("stage");
         keep();
         const { title, summary } = page.steps[page.stage];
-        tell(`stage ${title}${summary ? `: ${summary}` : ""}; ${this.summary.textContent || "nothing to compare with"}`);
+        tell(`stage ${title}${summary ? `: ${summary}` : ""}; ${this.summary.textContent || "no previous stage to compare with"}`);
     }
 
     /* Shows a line of a report's PTX. */
@@ -67,7 +67,9 @@ class Stages {
         const ptx = page.steps.findIndex(step => step.kind === "ptx" && step.of[side] >= 0);
         if (ptx < 0)
             return;
-        this.choose(ptx);
+        if (page.steps[page.stage] !== page.steps[ptx])
+            this.choose(ptx);
+        emit("ptx", { side, line });
         openCode();
         const pane = this.panes[side], row = pane.rowOf.get(line);
         if (row !== undefined)
@@ -113,13 +115,13 @@ class Stages {
             gone = 0;
         }
         this.summary.textContent = `+${added} −${removed}`;
-        this.summary.title = `against ${before.title}; numbers of values are not compared`;
+        this.summary.title = `lines added and removed since ${before.title}; numbers of values are not compared`;
         this.panes[0].show(stage, rows, "");
     }
 
     showTwo(step) {
         const [a, b] = step.of.map((index, side) => stageOf(side, index));
-        const why = "This compilation has no such stage: the pass changed nothing, or did not run.";
+        const why = "This compilation does not have the stage: the pass did not run, or changed nothing.";
         if (a && b) {
             const rows = this.aligned(a, b, true), of = (which, sign) => rows.map(row => ({ line: row[which], sign: row[2] || row[which] < 0 ? "" : sign }));
             const differ = rows.filter(row => !row[2]).length;

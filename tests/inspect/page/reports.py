@@ -79,8 +79,10 @@ def profile():
     lines[3].update(wavefronts=800, ideal_wavefronts=100)
     return {"launch": {"grid": [4, 2, 1], "cycles": 12345, "alone_cycles": 10000, "rounds": 2, "bounds": {"latency": 5.0, "unit": 6.5, "l2": 0.5, "dram": 0}, "unit": "shared memory", "microseconds": 7.25, "device": "H200"}, "classes": [{"name": "tensor", "warps": 300}, {"name": "move", "warps": 100}],
             "traffic": {"read": {"moved": 131072, "used": 32768, "distinct": 32768}, "written": {"moved": 2048, "used": 2048, "distinct": 2048}},
-            "lines": lines, "ptx": [{"line": 6, "warps": 700, "cycles": 12.0}, {"line": 13, "warps": 300, "cycles": 4.0}, {"line": 16, "warps": 300, "cycles": 1.0}, {"line": 45, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.5}, {"line": 46, "warps": 700, "cycles": 6000.0, "held_cycles": 4000.0}, {"line": 47, "warps": 1400, "cycles": 1.0, "awaited_cycles": 2500.0}, {"line": 50, "warps": 8, "wavefronts": 256, "ideal_wavefronts": 8}],
-            "shared": SHARED}
+            "lines": lines, "ptx": [{"line": 6, "warps": 700, "cycles": 12.0}, {"line": 13, "warps": 300, "cycles": 4.0}, {"line": 16, "warps": 300, "cycles": 1.0}, {"line": 14, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.0}, {"line": 40, "warps": 300, "cycles": 1.0, "awaited_cycles": 150.0}, {"line": 45, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.5}, {"line": 46, "warps": 700, "cycles": 6000.0, "wait_cycles": 4150.0, "held_cycles": 4000.0}, {"line": 47, "warps": 1400, "cycles": 1.0, "awaited_cycles": 2500.0}, {"line": 50, "warps": 8, "wavefronts": 256, "ideal_wavefronts": 8}],
+            "shared": SHARED,
+            # Of line 13 for line 12, and for its own
+            "waits": [{"line": 46, "for": 40, "cycles": 150.0}, {"line": 46, "for": 45, "cycles": 1.5}]}
 
 
 def report(lines=300, **changes):
@@ -100,14 +102,14 @@ def report(lines=300, **changes):
         "shared": {"bytes": 49152, "steps": 40, "limit": 232448, "buffers": [
             {"name": "%44", "at": [0, 12], "offset": 0, "bytes": 32768, "copies": 2, "from": 4, "to": 30, "type": "64x64xf16", "banks": {"read": 1.0, "written": 4.0}},
             {"name": "%45", "at": [0, 14], "offset": 32768, "bytes": 16384, "copies": 1, "from": 28, "to": 39, "type": "64x64xf32", "banks": {"read": None, "written": 1.0}}]},
-        "registers": {"limit": 64, "lines": [0, 0, 0, 0] + [min(60, 5 + index // 6 + live.randrange(4)) for index in range(len(text) - 5)] + [0]},
+        "registers": {"limit": 64, "limit_by": "the compiler", "dropped": 0, "taken": 40, "lines": [0, 0, 0, 0] + [min(60, 5 + index // 6 + live.randrange(4)) for index in range(len(text) - 5)] + [0]},
         "loops": [{"at": [0, 11], "stages": 3, "trips": 16, "turns": None, "turn_cycles": 812.5, "roles": [
             {"name": "producer", "warps": "1", "clocks": 200.0, "ops": [{"text": "copy_block %3", "kind": "copy", "at": [0, 12], "from": 0.0, "to": 350.0, "ahead": 2}]},
             {"name": "consumer", "warps": "4", "clocks": 200.0, "ops": [{"text": "mbarrier_wait %b", "kind": "wait", "at": [0, 12], "from": 0.0, "to": 40.0, "ahead": 0},
                                                                      {"text": "%9 = dot %a, %a, %acc", "kind": "product", "at": [0, 13], "from": 40.0, "to": 200.0, "ahead": 0}]}]}],
         "profile": profile(),
-        "findings": [{"at": [0, 13], "ptx_line": 222, "share": 0.6, "gain_us": 2.9, "title": "bank conflicts", "figures": "8.0 wavefronts where 1 would do", "why": "Columns are read from rows of 256 bytes.", "try": "Store the other way round."},
-                     {"at": [0, 12], "share": 0.55, "gain_us": 1.45, "title": "sectors that nobody uses", "figures": "4.0 sectors where 1 would do", "why": "The stride is not known.", "try": "i32:16"}]}
+        "findings": [{"at": [0, 13], "kind": "bank_conflicts", "ptx_line": 222, "share": 0.6, "gain_us": 2.9, "title": "bank conflicts", "figures": "8.0 wavefronts where 1 would do", "why": "Columns are read from rows of 256 bytes.", "try": "Store the other way round."},
+                     {"at": [0, 12], "kind": "load_latency", "ptx_line": 14, "share": 0.55, "gain_us": 1.45, "title": "sectors that nobody uses", "figures": "4.0 sectors where 1 would do", "why": "The stride is not known.", "try": "i32:16"}]}
     made.update(changes)
     return made
 

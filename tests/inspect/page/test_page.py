@@ -25,7 +25,7 @@ class Setting:
 
     def open(self, name, fragment="", size=SIZES[0], dark=False):
         if name not in self.made:
-            made = {"one": reports.report, "long": lambda: reports.report(10000), "empty": reports.empty, "ran": reports.ran, "moved": lambda: {**reports.report(), **{name: reports.moved(reports.report()[name], 100) for name in ("sources", "stages", "findings")}}, "two": lambda: [reports.report(), reports.other()]}[name]()
+            made = {"one": reports.report, "long": lambda: reports.report(10000), "empty": reports.empty, "ran": reports.ran, "no remarks": lambda: reports.report(remarks=[]), "moved": lambda: {**reports.report(), **{name: reports.moved(reports.report()[name], 100) for name in ("sources", "stages", "findings")}}, "two": lambda: [reports.report(), reports.other()]}[name]()
             self.made[name] = os.path.join(self.folder, name + ".html")
             reports.write_page(self.assets, made, self.made[name])
         page = self.browser.open(f"file://{self.made[name]}#{fragment}", *size, dark)
@@ -128,7 +128,7 @@ def test_keys(setting):
     page.key("ArrowDown", 3)
     same(page.value("page.view.source.list.here"), 11)
     same(linked(page, "Stage"), [3] + lines_of(reports.SECOND_AT, 12), "by keys: the pinned line and this one")
-    assert "line 12" in page.value("byId('told').textContent") and "sectors 4\u202f096 of ideally 1\u202f024" in page.value("byId('told').textContent")
+    assert "line 12" in page.value("byId('told').textContent") and "sectors 4\u202f096 (ideal 1\u202f024)" in page.value("byId('told').textContent")
     page.key("Enter")
     same(page.value("page.pin"), 11)
     page.key("o")
@@ -318,15 +318,21 @@ def test_banks(setting):
         same(told.split()[0], f"{wanted:.2f}", f"wavefronts of {name}")
         assert "8 bytes at a time (2 elements)" in page.value("byId('panel').textContent")
         assert f"{2 * wanted} wavefronts in 2 phases" in page.value("byId('panel').querySelector('svg').getAttribute('aria-label')")
-    same(page.value("[...document.querySelectorAll('.panel select optgroup')].map(group => [...group.querySelectorAll('option')].map(option => option.value))"), [["ran 0", "ran 1", "ran 2"], ["pair 0", "pair 1"]])
+    same(page.value("[...document.querySelectorAll('.panel select optgroup')].map(group => [...group.querySelectorAll('option')].map(option => option.value))"), [["ran 0"], ["ran 1", "ran 2"], ["pair 0", "pair 1"]], "those with conflicts stand before those without")
     cells = "[...document.querySelectorAll('.panel svg g text')].map(text => text.textContent)"
-    for choice, wanted, told in (("ran 0", [str(lane) for lane in range(32)], ["32 wavefronts, where 1 would do", "warp 2 of program 3 writes 4 bytes of each of 32 lanes", "128 bytes from lane to lane", "256 wavefronts, where 8 would do", "PTX 50"]),
-                                 ("ran 1", [str(lane) for lane in range(8) for _ in range(4)], ["1 wavefront, where 1 would do", "reads 16 bytes of each of 8 lanes, bytes 0 to 127", "PTX 45"]), ("ran 2", ["4+3"], ["of 4 lanes", "bytes 8 to 11"])):
+    for choice, wanted, told in (("ran 0", [str(lane) for lane in range(32)], ["32 wavefronts, 1 would do", "warp 2 of program 3 writes 4 bytes for each of 32 lanes", "128 bytes from lane to lane", "256 wavefronts, 8 would do", "PTX 50"]),
+                                 ("ran 1", [str(lane) for lane in range(8) for _ in range(4)], ["1 wavefront, no conflicts", "reads 16 bytes for each of 8 lanes, bytes 0 to 127", "PTX 45"]), ("ran 2", ["4+3"], ["for each of 4 lanes", "bytes 8 to 11"])):
         page.value(CHOOSE % choice)
         same(page.value(cells), wanted, f"cells of {choice}")
         for word in told:
             assert word in page.value("byId('panel').textContent"), f"{choice} lacks {word}"
-    same(page.value("noBanks({layouts: [], profile: null}).includes('PTX in the source too')"), True)
+    same(page.value("noBanks({layouts: [], profile: null}).includes('those of inline PTX too')"), True)
+    page.close()
+    page = setting.open("one", "panel=banks")
+    same(page.value("byId('panel').querySelector('h3').textContent"), "32 wavefronts, 1 would do", "it opens on the worst access")
+    assert page.value("(sheet => sheet.scrollHeight <= sheet.clientHeight + 1)(document.querySelector('.panel .sheet'))"), "not all of its wavefronts are in sight"
+    page.value("page.view.showPtx(0, 44)")
+    same(page.value("byId('panel').querySelector('h3').textContent"), "1 wavefront, no conflicts", "of the instruction that something leads to")
     assert wavefronts(reports.LAYOUTS[0], reports.LAYOUTS[4], 2, (0, 1)) > wavefronts(reports.LAYOUTS[0], reports.LAYOUTS[5], 2, (0, 1)), "the swizzle is worth nothing: the test shows nothing"
     page.close()
 
@@ -339,10 +345,10 @@ def test_figures(setting):
     lines = "[...document.querySelectorAll('.panel tbody tr')].filter(row => row.dataset.link).map(row => row.firstChild.textContent)"
     same(page.value(lines), ["13", "14", "12", "11", "9"], "by cycles")
     panel = page.value("byId('panel').textContent")
-    for word in ("By latency a program takes 10\u202f000 clocks (2 rounds of programs on an SM, one after another: 5 µs)", "waits for others at add.s32 line 13, 1 × 4\u202f000 clocks4\u202f000  40 %",
-                 "waits for the result of add.s32 line 13, 2 × 1\u202f250 clocks2\u202f500  25 %", "waits elsewhere 1 place", "executes and waits for its turn at units"):
+    for word in ("By latency a program takes 10\u202f000 clocks; with 2 rounds of programs on an SM that makes 5 µs", "waits for others at add.s32 line 13, 1 × 4\u202f000 clocks, mostly for line 124\u202f000  40 %",
+                 "waits for the result of add.s32 line 13, 2 × 1\u202f250 clocks2\u202f500  25 %", "waits elsewhere 3 places", "executes or waits for its turn at a unit"):
         assert word in panel, f"the panel lacks {word}: {panel}"
-    head = '.panel th:nth-child(6)'
+    head = '.panel th:nth-child(8)'
     page.click(head + " button")
     same(page.value(f"[{lines}, document.querySelector('{head}').getAttribute('aria-sort')]"), [["14", "13", "12", "11", "9"], "descending"], "by instructions")
     page.click(head + " button")
@@ -357,7 +363,7 @@ def test_figures(setting):
     same(page.value("page.pin"), 12, "the line of the first finding")
     same(page.value("(pane => pane.rows[pane.hottestOf(pane.rowsOfLink(page.pin))].line)(page.view.panes[0])"), 45, "where most clocks of line 13 go by")
     assert page.value("page.view.panes[0].list.inSight(45)"), "the hottest instruction of the line is not in sight"
-    same(page.value("[...document.querySelectorAll('.finding .cost')].map(line => line.textContent)"), ["gains at most 2.9 µs of 7.25 (40 %) · 60 % of a warp's clocks", "gains at most 1.45 µs of 7.25 (20 %) · 55 % of a warp's clocks"])
+    same(page.value("[...document.querySelectorAll('.finding .cost')].map(line => line.textContent)"), ["gains at most 2.9 µs of 7.25 µs (40 %) · 60 % of a warp's cycles", "gains at most 1.45 µs of 7.25 µs (20 %) · 55 % of a warp's cycles"])
     assert "shares may sum to more or less than 100 %" in page.value("document.querySelector('.overlap').textContent")
     text = page.value("byId('head').textContent")
     for word in ("product", "sm_90a", "40registers", "48 KiB", "shared memory", "25 %occupancy", "4 × 2 × 1", "12\u202f345", "7.25", "BLOCK=64", "num_stages=3", "Store the other way round."):
@@ -380,15 +386,21 @@ def test_pictures(setting):
     same(round(boxes[0][3] / boxes[1][3], 2), 2.0, "heights as bytes")
     same(round(boxes[0][2] / boxes[1][2], 2), round(26 / 11, 2), "widths as steps")
     same(round(boxes[1][1] - boxes[0][1], 1), round(boxes[0][3], 1), "one below the other")
-    assert "4.0 × the wavefronts" in page.value("document.querySelector('svg .bar').getAttribute('aria-label')")
+    assert "4.0 × the wavefronts of an access without conflicts" in page.value("document.querySelector('svg .bar').getAttribute('aria-label')")
     page.go("panel=registers")
     page.until("document.querySelector('.panel .curve')")
     peak = reports.report()["registers"]["lines"]
-    assert f"PTX line {peak.index(max(peak)) + 1}: {max(peak)} values live, before allocation" in page.value("document.querySelector('.panel svg').getAttribute('aria-label')")
+    assert f"PTX line {peak.index(max(peak)) + 1}: {max(peak)} values live, before allocation, the most" in page.value("document.querySelector('.panel svg').getAttribute('aria-label')")
     page.value("document.querySelector('.panel svg').focus()")
     page.key("Home")
     page.key("ArrowRight", 10)
-    assert page.value("byId('told').textContent").startswith("PTX line 11: "), page.value("byId('told').textContent")
+    told = page.value("byId('told').textContent")
+    assert told.startswith("PTX line 11: ") and "· add.s32 %r10, %r9, 12; · line 12: a = tl.load(a_ptr + rows)" in told.replace("\t", " ").replace("  ", " "), told
+    texts = page.value("[...document.querySelectorAll('.panel svg text')].map(text => text.textContent)")
+    for word in ("values of a thread that are live", "line of the PTX", "limit 64", "allocated 40"):
+        assert word in texts, f"the chart lacks {word}: {texts}"
+    for word in ("Limit: 64 registers, set by the compiler", "Allocated: 40 registers a thread, as ptxas says"):
+        assert word in page.value("byId('panel').textContent"), word
     page.key("Enter")
     same(page.value("[page.steps[page.stage].id, page.view.panes[0].list.here]"), ["ptx", 10], "the line of the PTX")
     same(page.complaints, [])
@@ -402,18 +414,18 @@ def test_turns(setting):
     page.until("document.querySelector('.panel svg')")
     found = page.value(captions)
     same(len(found), 1)
-    assert found[0].startswith("By the model of the compiler's schedules") and "no turn of it was kept" in found[0], found
+    assert found[0].startswith("Compiler's model of the schedule") and "No iteration as it ran was kept" in found[0], found
     page.close()
     page = setting.open("ran", "panel=loops&dock=full", SIZES[1])
     page.until("document.querySelectorAll('.panel svg.bar, .panel figure svg[role=group]').length === 2")
     found = page.value(captions)
-    same([text.split(",")[0] for text in found], ["As it ran", "By the model of the compiler's schedules an estimate of one warp alone"])
-    for word in ("warp 1 of program 2, iteration 8 of 16, 200 clocks", "all warps keep shared memory busy for 320 clocks an iteration"):
+    same([text.split(":")[0] for text in found], ["As it ran, by the simulator's clock", "Compiler's model of the schedule"])
+    for word in ("warp 1 of program 2, iteration 8 of 16, 200 clocks", "all warps together keep shared memory busy for 320 clocks per iteration"):
         assert word in found[0], f"the caption lacks {word}: {found[0]}"
     boxes = page.value("[...document.querySelectorAll('.panel figure')].map(figure => (box => [box.left, box.top])(figure.getBoundingClientRect()))")
     assert boxes[0][0] < boxes[1][0] and abs(boxes[0][1] - boxes[1][1]) < 2, f"not beside each other: {boxes}"
     names = page.value("[...document.querySelectorAll('.bar[role=button]')].map(bar => bar.getAttribute('aria-label'))")
-    for word in ("clocks 60 to 100, of which 30 are replays of bank conflicts", "PTX 22 to 25, 4 instructions", "the warp is held up", "ends at 260", "shared memory: all 4 warps of a program keep it busy for 320 clocks", "240 are replays"):
+    for word in ("clocks 60 to 100, of which 30 are replays of bank conflicts", "PTX 22 to 25, 4 instructions", "the warp stands still", "ends at 260", "shared memory: all 4 warps of a program keep it busy for 320 clocks per iteration", "240 are replays"):
         assert any(word in name for name in names), f"no bar says {word}: {names}"
     shares = page.value("[...document.querySelectorAll('.replays')].map(mark => mark.getBBox().width / mark.parentNode.querySelector('rect').getBBox().width)")
     same([round(share, 2) for share in shares], [0.75, 0.75], "replays of the store in both iterations")
@@ -444,6 +456,95 @@ def test_long(setting):
     same(page.value("page.view.panes[0].found.textContent"), "1 of 2")
     page.key("Enter")
     assert page.value("[...document.querySelectorAll('[aria-label=\"Stage\"] .row.found mark')].map(mark => mark.textContent).join('')") == "%r5000, "
+    page.close()
+
+
+def test_waits(setting):
+    """A line that waits says for which one, and that one who waits for it; both lead to the other end, by mouse and by keys."""
+    page = setting.open("one", "stage=ptx&heat=cycles,caused")
+    notes = dict(page.value("""[...document.querySelectorAll('[aria-label="Source"] .row')].map(row => [row.querySelector('.no').textContent, row.querySelector('.inlay')?.textContent || ""])"""))
+    same([line for line, note in notes.items() if note], ["12", "13"])
+    same([notes["12"], notes["13"]], ["awaited 15 % by line 13", "waits 15 % for line 12"])
+    cells = dict(page.value("""[...document.querySelectorAll('[aria-label="Source"] .row')].map(row => [row.querySelector('.no').textContent, [...row.querySelectorAll('.heat')].map(cell => cell.textContent)])"""))
+    same([cells["12"], cells["13"]], [["16.0 %", "31.0 %"], ["60.0 %", "45.0 %"]], "cycles, and cycles by cause")
+    parts = page.value("""(style => ["--works", "--waits"].map(name => parseFloat(style.getPropertyValue(name))))(document.querySelector('[aria-label="Stage"] [aria-posinset="46"] .heat').style)""")
+    same([sum(parts), round(parts[1] / sum(parts), 2)], [58, 0.69], "the part of waiting is hatched")
+    page.click('[aria-label="Source"] [aria-posinset="13"] .inlay button')
+    same(page.value("page.pin"), 11, "what line 13 waits for")
+    page.value("page.view.panes[0].list.box.focus(), page.view.panes[0].list.go(45, true)")
+    page.key("u")
+    same(page.value("page.view.panes[0].list.here"), 39, "to what the instruction waits for")
+    page.key("U")
+    same(page.value("page.view.panes[0].list.here"), 45, "and back")
+    page.key("s")
+    page.key("U")
+    same(page.value("page.pin"), 12, "to the line that waits for line 12")
+    page.key("1")
+    assert "line 12" in page.value("[...document.querySelectorAll('.panel tbody tr')].find(row => row.firstChild.textContent === '13').textContent"), "the table does not say for what"
+    same(page.value("document.querySelectorAll('.finding')[1].querySelectorAll('.figures')[1].textContent"), "Waited for at line 13 (add.s32, 15 %)")
+    page.key("h")
+    same(page.value("document.querySelectorAll('.inlay').length"), 0, "notes without columns of figures")
+    same(page.complaints, [])
+    page.close()
+
+
+def test_finding_links(setting):
+    """A finding leads to its hottest instruction, and then to the others."""
+    page = setting.open("one")
+    button = "document.querySelectorAll('.finding')[1].querySelector('button')"
+    for key, text, here in ((None, "PTX 40, 1 of 2", None), ("Enter", "PTX 40, 1 of 2", 39), ("Enter", "PTX 14, 2 of 2", 13), ("Enter", "PTX 40, 1 of 2", 39)):
+        page.value(f"{button}.focus()")
+        if key:
+            page.key(key)
+        same(page.value(f"{button}.textContent"), text)
+        if here is not None:
+            same(page.value("[page.steps[page.stage].id, page.view.panes[0].list.here]"), ["ptx", here])
+    page.value(f"{button}.dispatchEvent(new MouseEvent('click', {{shiftKey: true}}))")
+    same(page.value(f"{button}.textContent"), "PTX 14, 2 of 2", "the one before")
+    page.close()
+
+
+# Texts of the pictures of a panel that are cut by their picture, or lie on each other.
+CLASHES = """[...document.querySelectorAll('.panel svg:not(svg svg)')].flatMap(picture => {
+    const frame = picture.getBoundingClientRect(), texts = [...picture.querySelectorAll('text')].filter(text => text.textContent).map(text => [text.textContent, text.getBoundingClientRect()]);
+    const cut = texts.filter(([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 3 || box.bottom > frame.bottom + 3).map(([text]) => `cut: ${text}`);
+    const on = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 4 && b.top < a.bottom - 4;
+    return cut.concat(texts.flatMap(([text, box], index) => texts.slice(index + 1).filter(([, other]) => on(box, other)).map(([other]) => `${text} on ${other}`)));
+})"""
+
+
+def test_texts_of_pictures(setting):
+    for name, panels in (("ran", ("loops", "shared", "registers", "banks")), ("one", ("loops",))):
+        for size, dock in ((SIZES[0], "open"), (SIZES[1], "open"), ((700, 600), "open"), (SIZES[0], "full")):
+            page = setting.open(name, size=size)
+            for panel in panels:
+                page.value(f"setDock('{dock}'), showPanel('{panel}')")
+                page.until("document.querySelector('.panel svg text')")
+                page.settle()
+                same(page.value(CLASHES), [], f"{panel} of {name} at {size}")
+            page.close()
+
+
+def test_one_stop(setting):
+    """Bars of a picture are one stop of the Tab key, arrow keys move among them; those of tabs pass over what is not there."""
+    page = setting.open("ran", "panel=loops&dock=full")
+    page.until("document.querySelector('.bar[role=button]')")
+    same(page.value("[...document.querySelectorAll('.panel figure')].map(figure => figure.querySelectorAll('.bar[tabindex=\"0\"]').length)"), [1, 1])
+    page.value("document.querySelector('.bar[role=button]').focus()")
+    bar = "[...document.querySelectorAll('.panel figure')][0].querySelectorAll('.bar')"
+    page.key("ArrowRight")
+    assert page.value(f"document.activeElement === {bar}[1] && {bar}[1].getAttribute('tabindex') === '0'"), "the next bar"
+    page.key("End")
+    page.key("ArrowRight")
+    assert page.value(f"document.activeElement === {bar}[0]"), "around the end"
+    page.key("Escape")
+    same(page.value("page.dock"), "open", "Escape leaves panels over the whole page")
+    page.close()
+    page = setting.open("no remarks")
+    page.value("byId('tab-lines').focus()")
+    for name in ("registers", "shared"):
+        page.key("ArrowLeft")
+        same(page.value("[document.activeElement.id, page.panel]"), ["tab-" + name, name], "tabs that are hidden are passed over")
     page.close()
 
 
@@ -505,6 +606,9 @@ def test_two(setting):
     head = page.value("byId('head').textContent")
     for word in ("−20 % better", "+33 % worse", "--num-stages 2", "num_stages=2"):
         assert word in head, f"the head lacks {word}: {head}"
+    same(page.value("[...document.querySelectorAll('.finding h2')].map(title => [...title.querySelectorAll('.side')].map(side => side.textContent).join(''))"), ["AB", "AB"], "what both find alike is told once")
+    same(page.value("[...document.querySelectorAll('.sides thead th')].filter((_, index) => document.querySelectorAll('.sides tbody tr')[0].children[index + 1].classList.contains('same')).map(head => head.textContent).includes('registers')"), False, "what differs is not dim")
+    same(page.value("document.querySelectorAll('.sides td.same').length > 10"), True, "what does not differ is dim")
     rows = page.value("page.view.panes.map(pane => pane.rows.map(row => [row.line, row.sign]))")
     same(len(rows[0]), len(rows[1]), "rows beside each other")
     same([line for line, sign in rows[1] if sign], [index for index, line in enumerate(reports.FIRST) if "64x64xf16" in line], "lines that differ")
@@ -517,7 +621,7 @@ def test_two(setting):
     same([linked(page, "Stage of A"), linked(page, "Stage of B")], [[8], [8]])
     same(page.value("page.files[0].rows[page.hot].lines"), [13, 14])
     page.value("page.view.choose(page.steps.findIndex(step => step.id === '02-second'))")
-    assert page.value("page.view.panes[1].empty.textContent").startswith("This compilation has no such stage")
+    assert page.value("page.view.panes[1].empty.textContent").startswith("This compilation does not have the stage")
     page.value("page.view.choose(page.steps.findIndex(step => step.id === 'ptx'))")
     page.value("page.view.panes[0].list.box.scrollTop = 800")
     page.settle()
