@@ -22,7 +22,7 @@ const FACTS = [
     { name: "ctas_per_sm", title: "CTAs per SM", short: "CTAs / SM", better: 1 },
     { name: "warps_per_sm", title: "warps per SM", better: 1, skip: () => true },
     { name: "max_warps_per_sm", title: "warps an SM holds", better: 0, skip: () => true },
-    { name: "limited_by", title: "limits that", short: "limited by", better: 0 },
+    { name: "limited_by", title: "limited by", before: true, better: 0 },
     { name: "occupancy", title: "occupancy", better: 1, write: value => `${Number((100 * value).toFixed(1))} %` },
 ];
 
@@ -57,7 +57,7 @@ function factRows(report) {
     const facts = { ...report.facts, ...(ahead.length && { stages: Math.max(...ahead) }) }, known = new Set(FACTS.map(fact => fact.name));
     const rows = FACTS.filter(fact => facts[fact.name] !== undefined && facts[fact.name] !== null).map(fact => {
         const value = facts[fact.name];
-        return { title: fact.title, short: fact.short || fact.title, text: (fact.write || count)(value), value, better: fact.better, bad: fact.bad?.(value), skip: fact.skip?.(value, facts) };
+        return { title: fact.title, short: fact.short || fact.title, before: fact.before, text: (fact.write || count)(value), value, better: fact.better, bad: fact.bad?.(value), skip: fact.skip?.(value, facts) };
     });
     for (const row of rows)
         if (row.title === "stages" && page.reports.length < 2)
@@ -114,7 +114,8 @@ function makeHead() {
 
 function factStrip(report) {
     return el("div", { class: "facts" }, factRows(report).filter(row => !row.skip).map(row =>
-        el("span", { class: `fact ${row.bad ? "bad" : ""}` }, row.value !== true && el("b", {}, row.text), el("span", { class: "quiet" }, row.value === 1 ? row.title.replace(/^(\w+)s\b/, "$1") : row.title))),
+        el("span", { class: `fact ${row.bad ? "bad" : ""}`, title: row.text.length > 40 ? row.text : null }, row.before && el("span", { class: "quiet" }, `${row.title} `), row.value !== true && el("b", {}, row.text),
+            !row.before && el("span", { class: "quiet" }, row.value === 1 ? row.title.replace(/^(\w+)s\b/, "$1") : row.title))),
         !(report.findings || []).length && el("span", { class: "fact quiet" }, noFindings()));
 }
 

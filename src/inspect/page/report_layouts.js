@@ -353,7 +353,7 @@ class LayoutView {
     tellOf(index) {
         const packed = this.holder(index), at = `[${this.coordinatesOf(index).join(", ")}]`;
         if (packed < 0)
-            return `${at}: held by nobody`;
+            return `${at}: held by no thread`;
         if (this.layout.shared)
             return `${at}\noffset ${packed}, byte ${packed * this.bytes}, bank ${Math.floor(packed * this.bytes / WORD) % BANKS}`;
         const [reg, lane, warp, block] = unpack(this.layout, packed);
@@ -378,7 +378,7 @@ class LayoutView {
         const { entry, layout } = this, rows = [];
         rows.push(["elements", count(1 << layout.out)], ["type", `${entry.type || "?"}, ${plural(this.bytes, "byte")}`]);
         if (!layout.shared)
-            rows.push(["registers a thread", count(1 << layout.bits[0])], ["lanes, warps", `${1 << layout.bits[1]}, ${1 << layout.bits[2]}`], ["each element held", this.held ? plural(this.held.times, "time") : "?"], ["consecutive in registers", plural(runOf(layout), "element")]);
+            rows.push(["elements of a thread", count(1 << layout.bits[0])], ["lanes, warps", `${1 << layout.bits[1]}, ${1 << layout.bits[2]}`], ["threads or registers that hold an element", this.held ? count(this.held.times) : "?"], ["contiguous elements of a thread", count(runOf(layout))]);
         const bases = COORDINATES.filter(name => (entry[name] || []).length).map(name => [layout.shared ? "offset" : name, entry[name].map(basis => (Array.isArray(basis) ? `[${basis.join(",")}]` : String(basis))).join(" ")]);
         const places = (entry.at || []).map(at => placeButton(this.side, at)).filter(Boolean);
         this.notes.replaceChildren(el("h3", {}, "Layout"), el("div", { class: "bars", vars: { "grid-template-columns": "auto 1fr" } }, rows.map(([name, text]) => [el("span", { class: "quiet" }, name), el("span", { class: "mono" }, text)])),

@@ -17,7 +17,9 @@ class LineList {
         this.marks = [];
         this.room = el("div", { class: "room" });
         this.box = el("div", { class: "lines", tabindex: 0, role: "listbox", "aria-label": label }, this.room);
-        this.overview = el("canvas", { class: "overview", "aria-hidden": "true" });
+        this.canvas = el("canvas");
+        this.sight = el("div", { class: "sight" });
+        this.overview = el("div", { class: "overview", "aria-hidden": "true" }, this.canvas, this.sight);
         this.node = el("div", { class: "listing" }, this.box, this.overview);
         this.box.addEventListener("scroll", () => this.later());
         this.box.addEventListener("keydown", event => this.key(event));
@@ -25,8 +27,11 @@ class LineList {
         this.box.addEventListener("mouseleave", event => this.actions.hovered(-1, event));
         this.box.addEventListener("click", event => this.click(event));
         this.box.addEventListener("focus", () => this.say());
-        this.overview.addEventListener("pointerdown", event => this.scrollToRow(Math.floor(event.offsetY / this.overview.clientHeight * this.count)));
-        new ResizeObserver(() => this.later()).observe(this.box);
+        this.overview.addEventListener("pointerdown", event => this.scrollToRow(Math.floor((event.clientY - this.overview.getBoundingClientRect().top) / this.rowInOverview(this.overview.clientHeight))));
+        new ResizeObserver(() => {
+            this.later();
+            this.drawOverview();
+        }).observe(this.box);
     }
 
     /* Shows `count` rows, the longest of `columns` characters; the cursor stays on its row if there is one. */
@@ -42,6 +47,7 @@ class LineList {
         this.room.replaceChildren();
         this.nodes.clear();
         this.draw();
+        this.drawOverview();
     }
 
     later() {
@@ -54,10 +60,11 @@ class LineList {
         }
     }
 
-    /* Makes the rows that came in sight and drops those that left. */
+    /* Makes the rows that came in sight and drops those that left. Asks where the list is before anything changes, since to ask later
+       would cost a layout in each frame of scrolling. */
     draw() {
-        const first = Math.max(0, Math.floor(this.box.scrollTop / ROW) - SPARE);
-        const last = Math.min(this.count, Math.ceil((this.box.scrollTop + this.box.clientHeight) / ROW) + SPARE);
+        const { scrollTop: top, clientHeight: height } = this.box, added = document.createDocumentFragment(), fresh = [];
+        const first = Math.max(0, Math.floor(top / ROW) - SPARE), last = Math.min(this.count, Math.ceil((top + height) / ROW) + SPARE);
         for (const [index, node] of this.nodes)
             if (index < first || index >= last) {
                 node.remove();
@@ -73,13 +80,22 @@ class LineList {
             node.setAttribute("role", "option");
             node.setAttribute("aria-setsize", this.count);
             node.setAttribute("aria-posinset", index + 1);
-            this.room.append(node);
+            added.append(node);
             this.nodes.set(index, node);
-            this.dress(index, node);
+            fresh.push(index);
         }
-        this.box.setAttribute("aria-activedescendant", this.nodes.get(this.here)?.id || "");
-        this.drawOverview();
+        fresh.forEach(index => this.dress(index, this.nodes.get(index)));
+        this.room.append(added);
+        const active = this.nodes.get(this.here)?.id || "";
+        if (this.box.getAttribute("aria-activedescendant") !== active)
+            this.box.setAttribute("aria-activedescendant", active);
+        const each = this.rowInOverview(height);
+        this.sight.hidden = this.count * ROW <= height;
+        this.sight.style.height = `${Math.max(4, height / ROW * each)}px`;
+        this.sight.style.transform = `translateY(${top / ROW * each}px)`;
     }
+
+    rowInOverview(height) { return Math.min(ROW, height / Math.max(1, this.count)); }
 
     /* Brings classes of the rows in sight up to date. */
     dressAll() {
@@ -94,30 +110,26 @@ class LineList {
         this.actions.dress(index, node);
     }
 
-    /* The whole list as a strip: `marks` are [index, CSS variable of a colour, left part, width] with parts of 1. */
+    /* The whole list as a strip, drawn anew only when its marks change: [index, CSS variable of a colour, left part, width] with parts of 1. */
     drawOverview() {
-        const scale = devicePixelRatio || 1, width = 14, height = this.box.clientHeight;
-        const canvas = this.overview;
+        const scale = devicePixelRatio || 1, width = 14, height = this.box.clientHeight, canvas = this.canvas;
         if (canvas.width !== width * scale || canvas.height !== height * scale) {
             canvas.width = width * scale;
             canvas.height = height * scale;
+            canvas.style.height = `${height}px`;
         }
         const draw = canvas.getContext("2d");
         draw.setTransform(scale, 0, 0, scale, 0, 0);
         draw.clearRect(0, 0, width, height);
         if (!this.count || !height)
             return;
-        const each = Math.min(ROW, height / this.count), colors = new Map();
+        const each = this.rowInOverview(height), colors = new Map();
         for (const [index, color, left, part] of this.marks.concat(this.actions.marks())) {
             if (!colors.has(color))
                 colors.set(color, colorOf(color));
             draw.fillStyle = colors.get(color);
             draw.fillRect(left * width, index * each, part * width, Math.max(2, each));
         }
-        draw.fillStyle = colorOf("--quiet");
-        draw.globalAlpha = 0.25;
-        draw.fillRect(0, this.box.scrollTop / ROW * each, width, Math.max(4, height / ROW * each));
-        draw.globalAlpha = 1;
     }
 
     rowAt(event) {

@@ -9,7 +9,7 @@ const PANELS = [
     { id: "banks", title: "Banks", why: noBanks, make: makeBanksPanel },
     { id: "loops", title: "Loops", why: report => ((report.loops || []).length ? "" : "loops: there are none"), make: makeLoopsPanel },
     { id: "shared", title: "Shared memory", why: report => ((report.shared?.buffers || []).length ? "" : report.facts?.shared ? "shared memory: only inline PTX declares some (its accesses are in Banks)" : "shared memory: none is used"), make: makeSharedPanel },
-    { id: "registers", title: "Registers", why: report => ((report.registers?.lines || []).length ? "" : "registers: not counted"), make: makeRegistersPanel },
+    { id: "registers", title: "Registers", why: report => ((report.registers?.lines || []).some(live => live > 0) ? "" : "registers: none are live"), make: makeRegistersPanel },
     { id: "remarks", title: "Remarks", why: report => ((report.remarks || []).length ? "" : "remarks: there are none"), make: makeRemarksPanel },
 ];
 

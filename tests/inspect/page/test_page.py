@@ -448,6 +448,17 @@ def test_long(setting):
         return most;
     })()""")
     assert most < 150, f"{most} rows are elements"
+    same(page.value("""(async () => {
+        const list = page.view.panes[0].list, draw = list.drawOverview;
+        let times = 0;
+        list.drawOverview = function () { times++; draw.call(this); };
+        const before = list.sight.getBoundingClientRect().top;
+        list.box.scrollTop = 0;
+        for (let step = 0; step < 5; step++)
+            await new Promise(done => requestAnimationFrame(done));
+        list.drawOverview = draw;
+        return [times, list.sight.getBoundingClientRect().top < before];
+    })()"""), [0, True], "scrolling moves the mark of what is in sight, and draws no overview anew")
     page.value("page.view.panes[0].list.box.focus()")
     page.key("G")
     same(page.value("document.querySelector('[aria-label=\"Stage\"] [aria-posinset=\"10000\"] .text').textContent"), "}")
@@ -579,6 +590,12 @@ def test_empty(setting):
     assert "no findings" in page.value("byId('head').textContent")
     same(page.value("document.querySelectorAll('.row .heat').length"), 0)
     same(page.complaints, [])
+    page.close()
+    path = os.path.join(setting.folder, "idle.html")
+    reports.write_page(setting.assets, {**reports.empty(), "registers": {"limit": 255, "lines": [0]}}, path)
+    page = setting.browser.open("file://" + path)
+    page.until("'ready' in document.documentElement.dataset")
+    assert "registers: none are live" in page.value("document.querySelector('.why').textContent"), "a chart of nothing"
     page.close()
     path = os.path.join(setting.folder, "least.html")
     reports.write_page(setting.assets, {"version": 1, "kernel": "least", "target": "sm_80"}, path)
