@@ -11,7 +11,6 @@
  * elements away from what its source says. Sums of narrower numbers stay as they are. */
 #include "passes/analysis/facts.h"
 #include "passes/analysis/fold.h"
-#include "passes/blocks/tensor_maps.h"
 #include "passes/simplify/simplify.h"
 
 enum { MAX_INDEX_DEPTH = 8, MAX_NARROWED = 3 };
@@ -198,7 +197,8 @@ static Value *narrowed(Builder *b, Value *value, const Type *shape) {
 
 /* A load of the same places along a dimension (`p + rows + zeros`) loads them once: each thread
  * then has them where it needs them, where one of the whole tile, coalesced along what does vary,
- * would be exchanged. Operands of products are copied to shared memory as they are. */
+ * would be exchanged. Not beside products, whose operands are copied to shared memory as they are.
+ */
 static bool load_once(Op *op) {
     const Type *type = op_out(op)->type;
     if (!type->rank || type->layout || type->kind != TYPE_NUMBER || load_attrs(op)->is_volatile)
@@ -212,7 +212,7 @@ static bool load_once(Op *op) {
         any |= (dims >> d & 1) && type->shape[d] > 1;
         shape[d] = dims >> d & 1 ? 1 : type->shape[d];
     }
-    if (!any || value_may_reach_dot(op_out(op)))
+    if (!any || block_multiplies(op->block->func->body))
         return false;
     Builder b = builder_before(op);
     const Type *narrow = type_with_shape(b.ctx, type, type->rank, shape);
