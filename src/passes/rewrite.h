@@ -64,6 +64,10 @@ bool ptr_set_has(const PtrSet *set, const void *pointer);
 
 /* One code, the same attributes, as many operands, results of the same types. */
 bool op_is_alike(const Op *a, const Op *b);
+/* The same, but for the types. */
+bool op_attributes_alike(const Op *a, const Op *b);
+/* Of as many regions, without regions in them: do they make the same of their arguments? */
+bool op_regions_alike(const Op *a, const Op *b);
 
 /* The value is defined outside the regions of `op`, so that it can be used before it. */
 bool value_is_outside(const Value *value, const Op *op);

@@ -23,6 +23,9 @@
  *     %b = %c and then %l; in the first warp %l, in front of a warp's first run %c
  *     %y = reshape (select (first run of all), %p, %b and then %p)
  *
+ * A reduction of the same line by the same region, behind the scan (the sum of a block whose places
+ * are scanned), is what all warps have: it takes %t, and needs no exchange of its own.
+ *
  * Needs layouts in which scans meet their axis in order, as choose-layouts puts them. Leaves no
  * scan whose axis is held by warps. */
 #include "passes/layout/layout_rules.h"
@@ -33,6 +36,8 @@
 /* Of a shorter run combining its elements once is no less than what goes before: the last of a
  * warp, and what precedes runs, combined with each other. */
 enum { LEAST_RUN_BITS = 2 };
+
+enum { LINE_DEPTH = 8 }; /* of what a line is computed by, where it is compared with another */
 
 typedef struct Split {
     Ctx *ctx;
@@ -115,6 +120,59 @@ static void gather(Split *s, Value *const *scanned, uint32_t n, Value **out) {
     }
 }
 
+/* Reductions of what is scanned */
+
+/* The same elements, in whatever layouts: converted, or computed in both of them. */
+static bool is_same_line(const Value *a, const Value *b, int depth) {
+    for (const Op *op; (op = value_def(a, OP_convert_layout));)
+        a = op_in(op, 0);
+    for (const Op *op; (op = value_def(b, OP_convert_layout));)
+        b = op_in(op, 0);
+    if (a == b)
+        return true;
+    const Op *of_a = a->def, *of_b = b->def;
+    if (!of_a || !of_b || depth == 0 || !op_is_pure(of_a) || of_a->nregions || of_a->nout != 1 ||
+        !op_attributes_alike(of_a, of_b) ||
+        type_with_layout(func_ctx(of_a->block->func), a->type, NULL) !=
+            type_with_layout(func_ctx(of_a->block->func), b->type, NULL))
+        return false;
+    for (uint32_t i = 0; i < of_a->nin; i++)
+        if (!is_same_line(op_in(of_a, i), op_in(of_b, i), depth - 1))
+            return false;
+    return true;
+}
+
+/* Does the op reduce the line that is scanned? Scans whose order shows do not cross warps. */
+static bool reduces_scanned(const Split *s, const Op *op) {
+    const Op *scan = s->scan;
+    if (op->code != OP_reduce || op->nin != scan->nin || op_in(op, 0)->type->rank != 1 ||
+        reduce_attrs(op)->keep || s->reverse)
+        return false;
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (!is_same_line(op_in(op, i), op_in(scan, i), LINE_DEPTH))
+            return false;
+    return op_regions_alike(op, scan);
+}
+
+/* `gathered`: what each section has in all. */
+static void reduce_gathered(Split *s, Value *const *gathered, uint32_t n) {
+    Value **in = ARENA_ARRAY(&s->ctx->arena, Value *, n);
+    Value **out = ARENA_ARRAY(&s->ctx->arena, Value *, n);
+    for (Op *op = s->scan->next, *next; op; op = next) {
+        next = op->next;
+        if (!reduces_scanned(s, op))
+            continue;
+        for (uint32_t i = 0; i < n; i++) {
+            const Type *line = type_with_shape(s->ctx, gathered[i]->type, 1, &s->count);
+            in[i] = build_reshape(&s->b, gathered[i], line);
+        }
+        Op *reduce = rewrite_reduce(&s->b, op, in, 0);
+        for (uint32_t i = 0; i < n; i++)
+            out[i] = &reduce->out[i];
+        rewrite_replace_all(op, out);
+    }
+}
+
 /* i1, of the shape of `whole`: is the element the one along `dim` that the scan meets first? */
 static Value *is_first(Split *s, const Type *whole, int dim) {
     const Type *i32 = type_scalar(s->ctx, DT_I32);
@@ -150,6 +208,7 @@ static void combine(Split *s, Value *const *before, Value *const *after, uint32_
  * section. Nothing that is defined in the first. */
 static void before_sections(Split *s, Value *const *scanned, uint32_t n, Value **out) {
     gather(s, scanned, n, out);
+    reduce_gathered(s, out, n);
     Op *sums = rewrite_scan(&s->b, s->scan, out, s->axis, s->reverse, true);
     for (uint32_t i = 0; i < n; i++) {
         const Type *type = sectioned(s, op_in(s->scan, i)->type, 1);

@@ -73,13 +73,18 @@ static bool same_attr(AttrKind kind, Attr a, Attr b) {
     return a.i == b.i; /* floats by their bits: 0.0 and -0.0 differ */
 }
 
-bool op_is_alike(const Op *a, const Op *b) {
+bool op_attributes_alike(const Op *a, const Op *b) {
     const OpInfo *info = &op_info[a->code];
     bool same = a->code == b->code && a->nin == b->nin && a->nout == b->nout;
-    for (uint32_t i = 0; same && i < a->nout; i++)
-        same = a->out[i].type == b->out[i].type;
     for (uint32_t i = 0; same && i < (uint32_t)info->attr_count; i++)
         same = same_attr(info->attr[i].kind, op_attr(a, i), op_attr(b, i));
+    return same;
+}
+
+bool op_is_alike(const Op *a, const Op *b) {
+    bool same = op_attributes_alike(a, b);
+    for (uint32_t i = 0; same && i < a->nout; i++)
+        same = a->out[i].type == b->out[i].type;
     return same;
 }
 
@@ -102,7 +107,7 @@ static bool same_value(const Pairing *pair, const Value *a, const Value *b) {
 
 /* Regions of reduce and scan are short blocks without regions of their own; others count as
  * different. */
-static bool same_regions(const Op *a, const Op *b) {
+bool op_regions_alike(const Op *a, const Op *b) {
     Pairing pair = {a, b};
     for (uint32_t i = 0; i < a->nregions; i++) {
         const Op *x = a->regions[i]->first, *y = b->regions[i]->first;
@@ -128,7 +133,7 @@ static bool same_op(const Op *a, const Op *b) {
     for (uint32_t i = first; i < a->nin; i++)
         if (op_in(a, i) != op_in(b, i))
             return false;
-    return same_regions(a, b);
+    return op_regions_alike(a, b);
 }
 
 static void remember(Common *c, Op *op, uint64_t hash) {
