@@ -75,14 +75,17 @@ const TraceLoop *finding_loop_around(const Finder *f, TracePlace at);
 bool finding_fills_device(const Finder *f);
 /* What says how many stages the loop has: a constexpr parameter, or num_stages. */
 const char *finding_stages_name(const Finder *f, const TraceLoop *loop);
-/* The source's own PTX of that line; NULL: it has none. */
-const Op *finding_asm_at(const Finder *f, TracePlace at);
 /* The constexpr parameter of the kernel that is that number; empty: none is. The same of a Python
  * literal. */
 Str finding_constexpr(const Finder *f, int64_t value);
 Str finding_constexpr_text(const Finder *f, const char *literal);
-/* What helps where PTX of the source's own has bank conflicts; NULL: the line has none. */
+/* What helps where the source itself chooses the banks, by PTX of its own or by indices; NULL: the
+ * line has no such. */
 const char *finding_bank_advice(const Finder *f, TracePlace at, uint32_t ptx_line);
+/* Iterations of a warp that goes around the loop, as it ran; 0: that is not known. */
+double finding_turns(const Finder *f, const TraceLoop *loop);
+/* Is it the rate of memory that the launch waits for, not its latency? */
+bool finding_is_bound_by_memory(const Finder *f);
 /* What helps where a load of that line is waited for. */
 const char *finding_load_advice(const Finder *f, TracePlace at);
 /* What helps where copies are waited for `waits` clocks of a warp, in a loop of stages of so many

@@ -32,12 +32,19 @@ static double tensor_clocks(const Finder *f, const TraceDot *dot) {
     return steps / finding_figure(f, rate);
 }
 
+double finding_turns(const Finder *f, const TraceLoop *loop) {
+    const ProfileLoop *ran =
+        f->profile ? profile_loop(f->profile, f->trace->ctx, loop->loop) : NULL;
+    const double warps = (double)f->trace->compiled->facts.meta.threads / TARGET_WARP_SIZE;
+    const double own = loop->roles.data[loop->roles.len - 1].warp_count;
+    return ran ? ran->turns * (own < warps ? warps / own : 1) : 0;
+}
+
 /* How often a warp comes by the line: the turns of the loop around it. */
 static double times_at(const Finder *f, TracePlace at) {
     const TraceLoop *loop = finding_loop_around(f, at);
-    const ProfileLoop *ran =
-        loop && f->profile ? profile_loop(f->profile, f->trace->ctx, loop->loop) : NULL;
-    return ran && ran->turns > 0 ? ran->turns : 1;
+    const double turns = loop ? finding_turns(f, loop) : 1;
+    return turns > 0 ? turns : 1;
 }
 
 /* Through what only names, converts or computes elements. */

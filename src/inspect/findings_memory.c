@@ -161,9 +161,12 @@ void find_waiting_pipeline(Finder *f) {
     const TraceLoop *loop = loop_at(f->trace, worst->at);
     const int64_t bytes = loop ? stage_bytes(f->trace, loop) : 0;
     const KernelMeta *meta = &f->trace->compiled->facts.meta;
-    const char *asked = loop ? str_format(f->arena, ", %" PRId64 " asked for by %s", loop->asked,
-                                          finding_stages_name(f, loop))
-                             : "";
+    const char *asked =
+        loop ? str_format(f->arena, ", %" PRId64 " asked for by %s%s", loop->asked,
+                          finding_stages_name(f, loop),
+                          loop->stages > loop->asked ? " and one more beside products in flight"
+                                                     : "")
+             : "";
     f->saving.clocks = waits;
     Finding *found =
         finding_add(f, loop ? loop->at : worst->at, waits,
@@ -198,6 +201,7 @@ void find_load_latency(Finder *f) {
         if (!worst || finding_percent(f, awaited) < WORTH_AWAITING_PERCENT)
             continue;
         f->saving.clocks = awaited;
+        f->must_gain = finding_is_bound_by_memory(f);
         Finding *found = finding_add(
             f, line->at, awaited,
             "%.0f of %.0f clocks of a warp (%.0f%%) go by waiting for what this line loads",

@@ -1,14 +1,24 @@
 /* What advice names of the source: its own PTX, and the constexpr parameters that say a number. */
 #include "inspect/findings.h"
 
-static const Op *asm_of(const Finder *f, const Block *block, TracePlace at) {
+typedef bool IsKind(const Op *op);
+
+static bool is_asm(const Op *op) {
+    return op->code == OP_effect_asm || op->code == OP_inline_asm;
+}
+
+static bool is_gather(const Op *op) {
+    return op->code == OP_gather || op->code == OP_local_gather;
+}
+
+/* The first op of that kind and line. */
+static const Op *op_of(const Finder *f, const Block *block, TracePlace at, IsKind *is_kind) {
     block_for_each (op, block) {
         const TracePlace own = trace_place(f->trace->ctx, op->span);
-        const bool is_asm = op->code == OP_effect_asm || op->code == OP_inline_asm;
-        if (is_asm && own.file == at.file && own.line == at.line)
+        if (is_kind(op) && own.file == at.file && own.line == at.line)
             return op;
         for (uint32_t r = 0; r < op->nregions; r++) {
-            const Op *inner = asm_of(f, op->regions[r], at);
+            const Op *inner = op_of(f, op->regions[r], at, is_kind);
             if (inner)
                 return inner;
         }
@@ -16,9 +26,9 @@ static const Op *asm_of(const Finder *f, const Block *block, TracePlace at) {
     return NULL;
 }
 
-const Op *finding_asm_at(const Finder *f, TracePlace at) {
+static bool has_op(const Finder *f, TracePlace at, IsKind *is_kind) {
     const Func *func = f->trace->compiled->func;
-    return func ? asm_of(f, func->body, at) : NULL;
+    return func && op_of(f, func->body, at, is_kind);
 }
 
 Str finding_constexpr_text(const Finder *f, const char *literal) {
@@ -60,7 +70,12 @@ static const char *stride_text(const Finder *f, int64_t stride, int64_t size) {
 
 const char *finding_bank_advice(const Finder *f, TracePlace at, uint32_t ptx_line) {
     const SimSharedAccess *access = NULL;
-    if (!finding_asm_at(f, at))
+    if (has_op(f, at, is_gather))
+        return "The indices choose the banks: threads of a warp whose indices differ by multiples "
+               "of "
+               "32 words meet in one. Have neighbouring threads gather neighbours where that can "
+               "be.";
+    if (!has_op(f, at, is_asm))
         return NULL;
     vec_for_each (ptx, &f->profile->ptx)
         if (ptx->ptx_line == ptx_line)

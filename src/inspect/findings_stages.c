@@ -191,16 +191,16 @@ static bool turn_of(const Finder *f, const TraceLoop *loop, double waits, double
 
 /* Has the loop no more iterations than stages? Then nobody waits for want of these. */
 static bool is_all_ahead(const Finder *f, const TraceLoop *loop) {
-    const ProfileLoop *ran = profile_loop(f->profile, f->trace->ctx, loop->loop);
-    return ran && ran->turns <= (double)loop->stages;
+    const double turns = finding_turns(f, loop);
+    return turns > 0 && turns <= (double)loop->stages;
 }
 
-/* Is it the rate of memory that copies wait for, not its latency? */
-static bool is_bound_by_memory(const SimTime *time) {
+bool finding_is_bound_by_memory(const Finder *f) {
+    const SimTime *time = &f->profile->time;
     const double memory = time->l2_us > time->dram_us ? time->l2_us : time->dram_us;
     const bool unit = time->unit && !strcmp(time->unit, sim_unit_name(SIM_UNITS - 1)) &&
                       time->unit_us > time->latency_us;
-    return unit || memory > time->latency_us;
+    return f->profile->has_time && (unit || memory > time->latency_us);
 }
 
 /* Would shared memory have had room for the stages that were asked for? */
@@ -215,7 +215,7 @@ const char *finding_copy_advice(const Finder *f, const TraceLoop *loop, int64_t 
     const KernelMeta *meta = &f->trace->compiled->facts.meta;
     const Diagnostic *fewer = loop ? remark_at(f, loop->at, DIAG_fewer_stages) : NULL;
     double work, lacks;
-    if (is_bound_by_memory(&f->profile->time))
+    if (finding_is_bound_by_memory(f))
         return "More stages do not help: memory gives no more bytes in that time. Do more "
                "arithmetic for each byte: larger blocks, or data that several programs share.";
     if (fewer)
@@ -232,7 +232,7 @@ const char *finding_copy_advice(const Finder *f, const TraceLoop *loop, int64_t 
                                  finding_stages_name(f, loop), loop->asked)
                     : NULL;
     if (is_all_ahead(f, loop)) {
-        const double turns = profile_loop(f->profile, f->trace->ctx, loop->loop)->turns;
+        const double turns = finding_turns(f, loop);
         return str_format(
             f->arena,
             "More stages do not help: the loop has %.0f iteration%s, and all copies are "

@@ -1,4 +1,5 @@
-/* What is found of words of shared memory that are asked for more than once.
+/* What is found of words of shared memory that are asked for more than once, and of bytes of global
+ * memory that several programs ask for.
  *
  * Passes beyond bank conflicts are of four kinds, which add up: those that would bring each word
  * once since it was written; those because lanes of one access ask for the same words, so that a
@@ -137,4 +138,23 @@ void find_shared_by_warps(Finder *f) {
 
 void find_read_again(Finder *f) {
     find_words(f, own_passes, own_part, own_figures);
+}
+
+/* Of global memory, between SMs and L2: what each program reads that no other did before it. */
+void find_read_by_programs(Finder *f) {
+    enum { WORTH_READERS = 2 };
+    if (!f->profile || !f->profile->has_time || !f->profile->read.distinct)
+        return;
+    const SimTime *time = &f->profile->time;
+    const double clocked = time->moved - (double)f->profile->written.moved;
+    const double counted = (double)f->profile->read.moved; /* more where L1 has it */
+    const double read = clocked < counted ? clocked : counted;
+    const double once = (double)f->profile->read.distinct;
+    if (read < WORTH_READERS * once)
+        return;
+    f->saving.again = (read - once) / time->moved;
+    f->must_gain = true;
+    finding_add(f, (TracePlace){0}, 0,
+                "%.0f bytes come from L2 where %.0f are distinct: each is read by %.1f programs",
+                read, once, read / once);
 }

@@ -390,17 +390,20 @@ static void put_piece(Writer *w, const ProfilePiece *piece) {
     strbuf_printf(w->out, ", \"waits\": %s}", piece->waits ? "true" : "false");
 }
 
-/* What all warps of a program occupy in a turn, of units that are worth a bar. */
-static void put_units(Writer *w, const ProfileLoop *ran) {
+/* What the role's warps occupy in a turn, of units that are worth a bar: its turns are a mean of
+ * all warps of the program, also of those of other roles. */
+static void put_units(Writer *w, const TraceRole *role, const ProfileLoop *ran) {
+    const double warps = (double)w->report->trace->compiled->facts.meta.threads / TARGET_WARP_SIZE;
+    const double part = role->warp_count < warps ? role->warp_count / warps : 1;
     const char *separator = "";
     for (unsigned unit = 0; unit < SIM_UNITS; unit++) {
-        const double clocks = ran->units.clocks[unit];
+        const double clocks = part * ran->units.clocks[unit];
         const bool shared = !strcmp(sim_unit_name(unit), "shared memory");
         if (clocks < 1)
             continue;
         strbuf_printf(w->out, "%s{\"name\": \"%s\"", separator, sim_unit_name(unit));
         put_clocks(w, "clocks", clocks);
-        put_clocks(w, "replays", shared ? ran->replays : 0);
+        put_clocks(w, "replays", shared ? part * ran->replays : 0);
         strbuf_putc(w->out, '}');
         separator = ", ";
     }
@@ -419,7 +422,7 @@ static void put_run(Writer *w, const TraceRole *role) {
                   ran->turn->program, ran->turn->warp, ran->turn->number, ran->turn->of);
     put_clocks(w, "clocks", ran->turn->clocks);
     strbuf_puts(w->out, ", \"units\": [");
-    put_units(w, ran);
+    put_units(w, role, ran);
     strbuf_puts(w->out, "], \"pieces\": [");
     for (size_t i = 0; i < ran->pieces.len; i++) {
         strbuf_puts(w->out, i ? ",\n" : "\n");
@@ -479,7 +482,7 @@ static void put_loops(Writer *w) {
         put_place(w, loop->at);
         strbuf_printf(w->out, ", \"stages\": %" PRId64 ", \"asked\": %" PRId64 ", ", loop->stages,
                       loop->asked);
-        strbuf_puts(w->out, "\"asked_by\": ");
+        strbuf_printf(w->out, "\"once\": %s, \"asked_by\": ", loop->once ? "true" : "false");
         if (loop->asked_by.len)
             strbuf_json(w->out, loop->asked_by);
         else

@@ -86,6 +86,7 @@ typedef struct TraceRole {
     const Op *loop;            /* whose iterations they are */
     const char *name;          /* "all", "producer", "consumer" */
     const char *warps;         /* "1", "2 x 4" */
+    int32_t warp_count;        /* that go around it */
     double clocks;             /* of an iteration */
     double units[TRACE_UNITS]; /* that all warps keep each busy in it */
     VEC(TraceOp) ops;
@@ -100,6 +101,7 @@ typedef struct TraceLoop {
     bool asks;      /* of its own, not of the launch */
     Str asked_by;   /* the constexpr parameter that says so; empty: none does */
     int64_t trips;  /* 0: only a launch knows */
+    bool once;      /* a loop within, of which only a launch knows that, counts as one iteration */
     VEC(TraceRole) roles;
 } TraceLoop;
 

@@ -321,6 +321,17 @@ static const char *warps_text(Arena *arena, const Func *func) {
                            : str_format(arena, "%d", func->num_warps);
 }
 
+static bool has_unknown_trips(const Block *block) {
+    block_for_each (op, block) {
+        if (op_has(op, LOOP) && !trips_of(op))
+            return true;
+        for (uint32_t r = 0; r < op->nregions; r++)
+            if (has_unknown_trips(op->regions[r]))
+                return true;
+    }
+    return false;
+}
+
 static void add_loop(Loops *l, const Op *op) {
     Arena *arena = &l->trace->ctx->arena;
     const Func *func = l->trace->compiled->func;
@@ -335,12 +346,15 @@ static void add_loop(Loops *l, const Op *op) {
                       .at = trace_place(l->trace->ctx, op->span),
                       .stages = ahead + 1,
                       .trips = trips_of(op)};
+    loop.once = has_unknown_trips(op->regions[op->nregions - 1]);
     trace_find_asked(l->trace, &loop);
-    TraceRole own = {
-        .loop = op, .name = feeds ? "consumer" : "all", .warps = warps_text(arena, func)};
+    TraceRole own = {.loop = op,
+                     .name = feeds ? "consumer" : "all",
+                     .warps = warps_text(arena, func),
+                     .warp_count = func->num_warps * (func->teams > 1 ? func->teams : 1)};
     iterate(l, op, (double)ahead, &own);
     if (feeds) {
-        TraceRole copies = {.loop = feeds, .name = "producer", .warps = "1"};
+        TraceRole copies = {.loop = feeds, .name = "producer", .warps = "1", .warp_count = 1};
         const double copied = l->copied;
         l->copied = 0; /* it waits for room, not for copies */
         iterate(l, feeds, 0, &copies);

@@ -256,6 +256,7 @@ typedef struct SimSaving {
     SimUnits units; /* that it occupies */
     double tensor;  /* clocks of tensor cores that do a program's work instead */
     double sectors; /* the part of 1 of what moves between SMs, L2 and DRAM */
+    double again;   /* the part of 1 of what moves between SMs and L2 alone */
 } SimSaving;
 
 /* The launch without it, all else being as it is: its time, parts and least times. */

@@ -69,7 +69,7 @@ function makeLoopsPanel(body, report, side) {
     [...report.loops].sort((a, b) => (b.stages || 0) - (a.stages || 0)).forEach(loop => {
         const turns = loop.trips || loop.turns, trips = turns ? `, ${count(turns)} iteration${turns === 1 ? "" : "s"}` : "";
         const each = loop.turn_cycles ? `, ${count(Math.round(loop.turn_cycles))} clocks per iteration in the mean of all warps` : "";
-        body.append(el("h3", { class: "pad" }, "Loop at ", placeButton(side, loop.at, null) || "no line", `: ${loop.stages > 1 ? `copies ${plural(loop.stages - 1, "iteration")} ahead` : "starts no copies ahead"}${loop.asked ? ` (${plural(loop.asked, "stage")} asked for by ${loop.asked_by})` : ""}${trips}${each}`));
+        body.append(el("h3", { class: "pad" }, "Loop at ", placeButton(side, loop.at, null) || "no line", `: ${loop.stages > 1 ? `copies ${plural(loop.stages - 1, "iteration")} ahead` : "starts no copies ahead"}${loop.asked && (loop.stages > 1 || loop.asked_by !== "num_stages") ? ` (${plural(loop.asked, "stage")} asked for by ${loop.asked_by})` : ""}${trips}${each}`));
         body.append(el("div", { class: "loops" }, loopViews(loop, report).map(view => loopView(view, loop, side))));
     });
 }
@@ -81,7 +81,7 @@ const REPLAYS = "#a3001e";
 function loopViews(loop, report) {
     const ran = (loop.roles || []).filter(role => role.run).map(role => ({ name: role.name, warps: role.warps, clocks: role.run.clocks, units: role.run.units, ops: role.run.pieces.map(piece => pieceOp(piece, role.run)), run: role.run }));
     const why = report.profile ? "No iteration as it ran was kept: the loop has another one within, or runs less than twice" : "Nothing was run; with arguments (-g, -a) an iteration by the simulator's clock is shown beside it";
-    const views = [{ roles: (loop.roles || []).map(role => ({ ...role, run: null })), title: "Compiler's model of the schedule:", note: `estimated for one warp alone, whose ops begin in their order, with the latencies and rates of that clock; without waits for other warps and without bank conflicts.${ran.length ? "" : ` ${why}.`}` }];
+    const views = [{ roles: (loop.roles || []).map(role => ({ ...role, run: null })), title: "Compiler's model of the schedule:", note: `estimated for one warp alone, whose ops begin in their order, with the latencies and rates of that clock; without waits for other warps and without bank conflicts${loop.once ? "; a loop within counts as one iteration of it" : ""}.${ran.length ? "" : ` ${why}.`}` }];
     if (ran.length)
         views.unshift({ roles: ran, title: "As it ran, by the simulator's clock:", note: ran.map(({ name, run }) => `${ran.length > 1 ? `${name}: ` : ""}warp ${run.warp} of program ${run.program}, iteration ${count(run.turn)} of ${count(run.turns)}, ${count(Math.round(run.clocks))} clocks${crowdText(run)}`).join("; ") });
     const most = Math.max(...views.map(view => spanOf(view.roles)));

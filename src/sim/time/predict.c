@@ -214,7 +214,7 @@ SimTime sim_time_without(const SimTime *time, const SimSaving *saving) {
     for (int unit = 0; unit < TIME_UNITS; unit++)
         plan.units[unit] = left_of(plan.units[unit], saving->units.clocks[unit]);
     plan.units[TIME_TENSOR] += saving->tensor;
-    plan.units[TIME_L2] *= 1 - saving->sectors;
+    plan.units[TIME_L2] *= (1 - saving->sectors) * (1 - saving->again);
     plan.footprint *= 1 - saving->sectors;
     bounds(&plan, &without);
     return without;

@@ -26,7 +26,7 @@ FORM = {
                "buffers": [{"name": str, "at": PLACE, "offset": int, "bytes": int, "copies": int, "from": int, "to": int, "type": str,
                             "banks": {"read": (*NUMBER, type(None)), "written": (*NUMBER, type(None))}}]},
     "registers": {"limit": int, "limit_by": str, "dropped": int, "taken": int, "lines": [int]},
-    "loops": [{"at": PLACE, "stages": int, "asked": int, "asked_by": str, "trips": (int, type(None)), "turns": (*NUMBER, type(None)), "turn_cycles": (*NUMBER, type(None)),
+    "loops": [{"at": PLACE, "stages": int, "asked": int, "asked_by": str, "once": bool, "trips": (int, type(None)), "turns": (*NUMBER, type(None)), "turn_cycles": (*NUMBER, type(None)),
                "roles": [{"name": str, "warps": str, "clocks": NUMBER, "units": [{"name": str, "clocks": NUMBER, "replays": NUMBER}],
                           "ops": [{"text": str, "kind": str, "at": PLACE, "from": NUMBER, "to": NUMBER, "ahead": int}],
                           "run": (dict, type(None))}]}],
