@@ -173,7 +173,7 @@ void find_waiting_pipeline(Finder *f) {
                     "%.0f of %.0f clocks of a warp (%.0f%%) go by waiting for copies in %" PRId64
                     " stages of %" PRId64 " bytes%s; %d of %d bytes of shared memory are taken",
                     waits, f->total, finding_percent(f, waits), loop ? loop->stages : 1, bytes,
-                    asked, meta->shared_bytes, meta->target->shared_per_block);
+                    asked, f->trace->shared, meta->target->shared_per_block);
     if (!found)
         return;
     found->ptx_line = worst->ptx_line;

@@ -206,7 +206,7 @@ bool finding_is_bound_by_memory(const Finder *f) {
 /* Would shared memory have had room for the stages that were asked for? */
 static bool fits(const Finder *f, const TraceLoop *loop, int64_t stage_bytes) {
     const KernelMeta *meta = &f->trace->compiled->facts.meta;
-    return meta->shared_bytes + (loop->asked - loop->stages) * stage_bytes <=
+    return f->trace->shared + (loop->asked - loop->stages) * stage_bytes <=
            meta->target->shared_per_block;
 }
 
@@ -241,7 +241,7 @@ const char *finding_copy_advice(const Finder *f, const TraceLoop *loop, int64_t 
             turns, turns > 1 ? "s" : "");
     }
     const int64_t more = (int64_t)ceil(lacks / work), stages = loop->asked + more;
-    const int64_t bytes = meta->shared_bytes + more * stage_bytes;
+    const int64_t bytes = f->trace->shared + more * stage_bytes;
     const char *figures =
         str_format(f->arena,
                    "Of an iteration of %.0f clocks %.0f are waits; each stage more gives copies "

@@ -508,13 +508,14 @@ static void put_loops(Writer *w) {
 
 static void put_count(Writer *w, const ProfileLine *line) {
     const SimCount *count = &line->count;
-    strbuf_printf(
-        w->out,
-        "\"warps\": %" PRIu64 ", \"threads\": %" PRIu64 ", \"divergent\": %" PRIu64
-        ", \"sectors\": %" PRIu64 ", \"ideal_sectors\": %" PRIu64 ", \"wavefronts\": %" PRIu64
-        ", \"ideal_wavefronts\": %" PRIu64 ", \"words\": %" PRIu64 ", \"first_words\": %" PRIu64,
-        count->warps, count->threads, count->divergent, count->sectors, count->ideal_sectors,
-        count->wavefronts, count->ideal_wavefronts, count->words, count->first_words);
+    strbuf_printf(w->out,
+                  "\"warps\": %" PRIu64 ", \"threads\": %" PRIu64 ", \"divergent\": %" PRIu64
+                  ", \"sectors\": %" PRIu64 ", \"ideal_sectors\": %" PRIu64
+                  ", \"wavefronts\": %" PRIu64 ", \"ideal_wavefronts\": %" PRIu64
+                  ", \"words\": %" PRIu64 ", \"first_words\": %" PRIu64 ", \"own_words\": %" PRIu64,
+                  count->warps, count->threads, count->divergent, count->sectors,
+                  count->ideal_sectors, count->wavefronts, count->ideal_wavefronts, count->words,
+                  count->first_words, count->own_words);
     strbuf_puts(w->out, ", \"wait_cycles\": ");
     put_real(w, line->spent.waits);
     strbuf_puts(w->out, ", \"cycles\": ");

@@ -174,7 +174,8 @@ function findingCards() {
 
 /* By kind of finding what of a record of an instruction it is about; of other kinds it is about instructions of one name. */
 const FINDING_COST = {
-    bank_conflicts: record => record.wavefronts - record.ideal_wavefronts, read_again: record => (record.words ? record.ideal_wavefronts - record.first_words / BANKS : 0),
+    bank_conflicts: record => record.wavefronts - record.ideal_wavefronts, few_words: record => (record.words ? record.ideal_wavefronts - record.words / BANKS : 0),
+    shared_by_warps: record => record.words - record.first_words - record.own_words, read_again: record => record.own_words,
     uncoalesced: record => record.sectors - record.ideal_sectors, waiting_pipeline: record => record.held_cycles, load_latency: record => record.awaited_cycles,
     barriers: record => record.held_cycles, divergence: record => record.divergent,
 };

@@ -6,7 +6,7 @@ import sys
 
 NUMBER = (int, float)
 COUNTS = {"warps": int, "threads": int, "divergent": int, "sectors": int, "ideal_sectors": int, "wavefronts": int, "ideal_wavefronts": int,
-          "words": int, "first_words": int,
+          "words": int, "first_words": int, "own_words": int,
           "wait_cycles": NUMBER, "cycles": NUMBER, "awaited_cycles": NUMBER, "held_cycles": NUMBER}
 TRAFFIC = {"moved": int, "used": int, "distinct": int}
 TIME = {"microseconds": NUMBER, "unit": str, "bounds": dict, "parts": {"launch": NUMBER, "longest": NUMBER, "beside": NUMBER, "uneven": NUMBER, "code": NUMBER, "name": str}}
