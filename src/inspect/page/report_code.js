@@ -32,7 +32,7 @@ class Pane {
         this.list.box.addEventListener("focus", () => (page.lastPane = this));
     }
 
-    /* What the line waits for, and what waits for it: behind its text, each leading there. `goal(entry)` says where that is
+    /* What the line waits for, or else what waits for it: behind its text, leading there. `goal(entry)` says where that is
        and takes one there. */
     waitNotes(profile, [waits, waited], key, goal) {
         const total = profile.metrics.find(metric => metric.id === "cycles")?.lines.total || 0, least = 0.04 * total;
@@ -44,8 +44,8 @@ class Pane {
                 go();
             } }, words) : el("span", {}, words);
         };
-        const some = (map, before, after) => (total ? map.get(key) || [] : []).filter(entry => entry.cycles >= least).slice(0, 1).map(entry => note(entry, before, after));
-        return [...some(waits, "waits", "for"), ...some(waited, "awaited", "by")].slice(0, page.reports.length > 1 ? 1 : 2);
+        const some = (map, before, after) => (total ? map.get(key) || [] : []).filter(entry => entry.cycles >= (typeof entry.other === "string" ? 2.5 : 1) * least).slice(0, 1).map(entry => note(entry, before, after));
+        return [...some(waits, "waits", "for"), ...some(waited, "awaited", "by")].slice(0, 1); /* more would hide the line */
     }
 
     withNotes(node, notes) {

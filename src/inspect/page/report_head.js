@@ -48,7 +48,7 @@ function stagesTitle(report) {
 /* What an SM has room for is no limit of a launch that does not fill it: [CTAs that are there, text] or null. */
 function unfilled(report) {
     const launch = report.profile?.launch, room = report.facts?.ctas_per_sm;
-    return launch?.ctas_at_once > 0 && launch.ctas_at_once < room && !report.facts.persistent ? `CTAs per SM fit, the launch has ${plural(launch.ctas_at_once, "CTA")} on one` : "";
+    return launch?.ctas_at_once > 0 && launch.ctas_at_once < room && !report.facts.persistent ? `CTAs fit on an SM, the launch has ${count(launch.ctas_at_once)} there` : "";
 }
 
 function factRows(report) {
@@ -64,7 +64,7 @@ function factRows(report) {
             row.title = stagesTitle(report);
         else if (row.title === "CTAs per SM" && page.reports.length < 2)
             row.title = unfilled(report) || row.title;
-        else if (["limits that", "occupancy"].includes(row.title))
+        else if (["limited by", "occupancy"].includes(row.title))
             row.skip = row.skip || unfilled(report) !== "";
     for (const [name, value] of Object.entries(facts))
         if (!known.has(name) && value !== null && typeof value !== "object")

@@ -258,7 +258,7 @@ function sharedPicture(shared, total, side, width, height) {
 
 /* Lines that are no instructions have no live registers; there what lives before them still does. */
 function withoutGaps(lines, stages) {
-    const text = stages.find(stage => stage.kind === "ptx")?.lines || [], noInstruction = /^\s*(?:$|\.|\/\/|[$\w]+:|\{)/;
+    const text = stages.find(stage => stage.kind === "ptx")?.lines || [], noInstruction = /^\s*(?:$|\.|\/\/|[$\w]+:|\{|\})/;
     let before = 0;
     return lines.map((live, line) => (before = live === 0 && noInstruction.test(text[line] ?? "") ? before : live));
 }
