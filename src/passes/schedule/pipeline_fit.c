@@ -145,7 +145,7 @@ static bool has_warpgroup_products(const Pipelined *p) {
     return false;
 }
 
-static int64_t copies_of_thread(const Pipelined *p) {
+int64_t pipeline_thread_copies(const Pipelined *p) {
     int64_t copies = 0, threads = (int64_t)p->body->func->num_warps * TARGET_WARP_SIZE;
     vec_for_each (staged, &p->loads)
         if (staged->means == BY_ASYNC_COPY)
@@ -165,7 +165,7 @@ static int64_t room_beside_ctas(const Pipelined *p, int64_t bytes, int64_t besid
         return INT64_MAX;
     int64_t need = (int64_t)pressure_most_in_thread(func) + RESERVE_COPIES;
     if ((has_warpgroup_products(p) || p->computed) &&
-        need + COPY_REGISTERS * copies_of_thread(p) > TARGET_MAX_REGISTERS)
+        need + COPY_REGISTERS * pipeline_thread_copies(p) > TARGET_MAX_REGISTERS)
         return 0;
     need = need < TARGET_MAX_REGISTERS ? need : TARGET_MAX_REGISTERS;
     int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;

@@ -27,6 +27,7 @@
  * lets what was read one iteration before be overwritten: there is no second one. Past the end of
  * the loop copies bring zeros, which nobody reads, so that a loop of any length is right, one that
  * does not run included; the last wait lets the buffers be used again.
+ * Where a loop often does not run, many copies in front of it are in a branch.
  *
  * Blocks of tensors (load_block) come by tensor copies, into rings that lie as the hardware writes
  * them, for mbarriers instead of groups. Past the end nothing is copied and nothing waited for, so

@@ -55,6 +55,8 @@ enum { PIPELINE_LEAST_STAGES = 2, PIPELINE_MOST_STAGES = 16 };
 /* pipeline_fit.c: chooses as many stages as were asked for and shared memory has room for, and the
  * copies of each ring. False: there is no room for two. */
 bool pipeline_fit_stages(Pipelined *p);
+/* Asynchronous copies that a thread starts for one iteration. */
+int64_t pipeline_thread_copies(const Pipelined *p);
 
 /* pipeline_chain.c: the loop that may go on with the rings of `last`, the last one so far of those
  * from `first` on; NULL: there is none. Then whether it does, once its loads are known. */

@@ -223,12 +223,11 @@ static void leave_ring(const Pipelined *p, Position at) {
     carry_out(p->loop, build_addi(&b, build_muli(&b, at.parity, copies), at.slot));
 }
 
-/* Stages 0 to S - 2 before the loop. `at` receives the carried values of iteration S - 1. */
-static void emit_prologue(Pipelined *p, Builder *b, Value *slot, Value **at) {
+/* Stages 0 to S - 2 before the loop, in a block where `runs` holds. `at` becomes the carried values
+ * of iteration S - 1. */
+static void emit_first_stages(Pipelined *p, Builder *b, Value *runs, Value *slot, Value **at) {
     Value *lo = op_in(p->loop, 0), *hi = op_in(p->last, 1), *first = loop_first_index(p->loop);
-    Value *runs = build_cmpi(b, lo, hi, IPRED_SLT), *distance = build_subi(b, hi, lo);
-    for (size_t i = 0; i < p->carried.len; i++)
-        at[i] = op_in(p->loop, FOR_FIXED_OPERANDS + p->carried.data[i] - 1);
+    Value *distance = build_subi(b, hi, lo);
     for (int j = 0; j < p->stages - 1; j++) {
         ValueMap *map = value_map_create(p->arena);
         for (size_t i = 0; i < p->carried.len; i++)
@@ -243,6 +242,39 @@ static void emit_prologue(Pipelined *p, Builder *b, Value *slot, Value **at) {
         for (size_t i = 0; i < p->carried.len; i++)
             at[i] = next_of(p, map, i);
     }
+}
+
+/* A loop that is the end of another one, or that a program without a tile passes by, runs no
+ * iteration as often as not. For each copy a thread computes an address and a mask, which tensor
+ * copies do without: so many take longer than the branch around them. */
+static bool is_often_passed(const Pipelined *p) {
+    enum { FIRST_COPIES = 16 };
+    return !p->full && for_attrs(p->loop)->flags & (LOOP_FEW | LOOP_GOES_ON | LOOP_SKIPS) &&
+           (p->stages - 1) * pipeline_thread_copies(p) >= FIRST_COPIES;
+}
+
+/* `at` receives the carried values of iteration S - 1. */
+static void emit_prologue(Pipelined *p, Builder *b, Value *slot, Value **at) {
+    Value *runs = build_cmpi(b, op_in(p->loop, 0), op_in(p->last, 1), IPRED_SLT);
+    uint32_t count = (uint32_t)p->carried.len;
+    for (uint32_t i = 0; i < count; i++)
+        at[i] = op_in(p->loop, FOR_FIXED_OPERANDS + p->carried.data[i] - 1);
+    if (!is_often_passed(p)) {
+        emit_first_stages(p, b, runs, slot, at);
+        return;
+    }
+    const Type **types = ARENA_ARRAY(p->arena, const Type *, count);
+    for (uint32_t i = 0; i < count; i++)
+        types[i] = at[i]->type;
+    Op *branch = build_if(b, runs, count, types);
+    Builder inside = builder_at_end(branch->regions[0]), other = builder_at_end(branch->regions[1]);
+    inside.span = other.span = b->span;
+    build_yield(&other, count, at);
+    Value *yes = int_constant(&inside, runs->type, 1);
+    emit_first_stages(p, &inside, yes, slot, at);
+    build_yield(&inside, count, at);
+    for (uint32_t i = 0; i < count; i++)
+        at[i] = &branch->out[i];
 }
 
 /* Arguments move when one is added. */
