@@ -268,9 +268,17 @@ void find_scalar_access(Finder *f) {
             continue;
         const double cycles = finding_line_cycles(f, access->at) * (1 - 1 / wider) / 2;
         save_global(f, access->at, 1 - 1 / wider);
-        finding_add(f, access->at, cycles,
-                    "%" PRId64 " bytes at a time where %" PRId64
-                    " would do: addresses are only known to be multiples of %" PRId64 " bytes",
-                    access->bytes, access->possible, access->aligned);
+        const bool aligned = access->aligned >= access->possible;
+        Finding *found = finding_add(f, access->at, cycles,
+                                     "%" PRId64 " bytes at a time where %" PRId64
+                                     " would do: %s %" PRId64 " bytes",
+                                     access->bytes, access->possible,
+                                     aligned ? "its mask may end within what is aligned to"
+                                             : "addresses are only known to be multiples of",
+                                     access->aligned);
+        if (found && aligned)
+            found->remedy =
+                "Promise what is so of what the mask compares with: sizes as i32:16, or "
+                "tl.multiple_of in the kernel.";
     }
 }
