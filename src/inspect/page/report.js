@@ -39,9 +39,17 @@ function costliestLines() {
     return page.profiles.flatMap(profile => [...profile.lines].sort(([, a], [, b]) => cost(b) - cost(a)).slice(0, 1).map(([link]) => link));
 }
 
-/* Without a pinned line the source begins at the costliest finding or line, else where code comes from first. */
+/* Where the kernel itself begins: helpers may stand above it. */
+function kernelLines() {
+    return page.reports.flatMap((report, side) => {
+        const stage = (report.stages || []).find(each => each.kind === "tir"), line = (stage?.lines || []).findIndex(text => /^func @/.test(text));
+        return line < 0 ? [] : [linkOf(side, stage.at?.[line])];
+    });
+}
+
+/* Without a pinned line the source begins at the costliest finding or line, else where the kernel does, or where code comes from first. */
 function showBeginning() {
-    const link = [...page.reports.flatMap((report, side) => (report.findings || []).map(finding => linkOf(side, finding.at))), ...costliestLines(), ...page.hues.keys()].find(candidate => candidate >= 0);
+    const link = [...page.reports.flatMap((report, side) => (report.findings || []).map(finding => linkOf(side, finding.at))), ...costliestLines(), ...kernelLines(), ...page.hues.keys()].find(candidate => candidate >= 0);
     if (page.pin < 0 && link !== undefined) {
         page.view.all().forEach(pane => pane.follow(link));
         page.view.source.list.go(rowOfLink(link), true);

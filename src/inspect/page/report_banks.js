@@ -123,13 +123,15 @@ function bankPicture(phases, access, room) {
         picture.push(svg("text", { x: left - 6, y: top + Math.min(12, high + 2), "text-anchor": "end", class: "dim" }, `lanes ${index * access.phaseLanes}-${(index + 1) * access.phaseLanes - 1}`));
         phase.banks.forEach((words, bank) => [...words].forEach(([word, lanes], at) => {
             const color = rampColor(lanes[0] / 31);
-            picture.push(explains(svg("g", {}, svg("rect", { x: left + bank * wide, y: top + at * high, width: wide - 1, height: high - 1, fill: color }),
+            const text = `bank ${bank}, word ${word}, bytes ${word * WORD} to ${word * WORD + 3}\nlane${lanes.length > 1 ? "s" : ""} ${lanes.join(", ")}\nwavefront ${at + 1} of ${phase.wavefronts}`;
+            picture.push(explains(svg("g", { class: "bar", role: "img", "aria-label": text.replace(/\n/g, ", ") }, svg("rect", { x: left + bank * wide, y: top + at * high, width: wide - 1, height: high - 1, fill: color }),
                 high >= NUMBERED && svg("text", { x: left + bank * wide + wide / 2 - 0.5, y: top + at * high + high - 4, "text-anchor": "middle", class: "on", style: `fill: ${inkOn(color)}` }, lanes.length > 1 ? `${lanes[0]}+${lanes.length - 1}` : lanes[0])),
-            () => `bank ${bank}, word ${word}, bytes ${word * WORD} to ${word * WORD + 3}\nlane${lanes.length > 1 ? "s" : ""} ${lanes.join(", ")}\nwavefront ${at + 1} of ${phase.wavefronts}`));
+            () => text));
         }));
         for (let at = 0; at < phase.wavefronts; at++)
             picture.push(svg("line", { class: at ? "grid" : "axis", x1: left, x2: left + BANKS * wide, y1: top + at * high - 0.5, y2: top + at * high - 0.5 }));
         row += phase.wavefronts;
     });
-    return svg("svg", { width: left + BANKS * wide + 4, height: 24 + rows * high + phases.length * 6, role: "img", "aria-label": `Banks of an access: ${rows} wavefronts in ${phases.length} phases` }, picture);
+    const drawn = svg("svg", { width: left + BANKS * wide + 4, height: 24 + rows * high + phases.length * 6, role: "group", "aria-label": `Banks of an access: ${rows} wavefronts in ${phases.length} phases; arrow keys move` }, picture);
+    return oneStop(drawn, [...drawn.querySelectorAll(".bar")]);
 }

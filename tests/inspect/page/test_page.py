@@ -184,6 +184,34 @@ def test_tab_order(setting):
     page.close()
 
 
+# All that can be used and is there, as numbers that Tab should come by; a picture of bars is one stop.
+REACHABLE = """(() => {
+    window.stops = [...document.querySelectorAll('button, select, input, [tabindex]')].filter(node => node.tabIndex >= 0 && !node.disabled && node.checkVisibility({ visibilityProperty: true }) && node.getBoundingClientRect().width > 0);
+    return stops.length; })()"""
+FOCUSED = """(node => {
+    const style = getComputedStyle(node), shape = node.matches('svg .bar') && getComputedStyle(node.querySelector('rect'));
+    const row = node.matches('.lines') && node.querySelector('.row.here') && getComputedStyle(node.querySelector('.row.here'));
+    const shown = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1 || shape && parseFloat(shape.strokeWidth) >= 2 || row && row.outlineStyle !== 'none';
+    return [stops.indexOf(node), Boolean(shown), node.getAttribute('aria-label') || node.textContent.slice(0, 30)]; })(document.activeElement)"""
+
+
+def test_reachable(setting):
+    """By Tab alone one comes by everything that can be used, and sees where one is."""
+    for name, panel in (("ran", "lines"), ("ran", "loops"), ("ran", "shared"), ("ran", "registers"), ("one", "layouts"), ("one", "banks"), ("one", "remarks"), ("two", "lines")):
+        page = setting.open(name, f"panel={panel}")
+        page.until("byId('panel').childElementCount")
+        for _ in range(3):  # pictures are drawn anew when their place has got its size
+            page.settle()
+        left = set(range(page.value(REACHABLE)))
+        for _ in range(len(left) + 12):
+            page.key("Tab", settle=False)
+            index, shown, label = page.value(FOCUSED)
+            assert shown or index < 0, f"{name}, {panel}: one does not see that {label} has the focus"
+            left.discard(index)
+        same([page.value(f"(node => node.getAttribute('aria-label') || node.textContent || node.outerHTML)(stops[{index}])") for index in sorted(left)], [], f"{name}, {panel}: not reached by Tab")
+        page.close()
+
+
 def test_changes(setting):
     page = setting.open("one", "stage=02-second")
     signs = page.value("""page.view.panes[0].rows.map(row => [row.line, row.sign || "", row.gone || 0])""")
