@@ -3,7 +3,10 @@
  * Goes back from offsets of pointers and blocks, by what a sum of places comes by: sums, products,
  * quotients and remainders, choices, shapes, control flow. Bits that are combined or cut off and
  * absolute values are made of numbers that may well have wrapped (hashes), and what is loaded or
- * reduced is no sum; it ends there. */
+ * reduced is no sum; it ends there.
+ *
+ * An address has what all programs' threads share added to its pointer, and what elements are apart
+ * to that: the sum of both, where something else needs it, is an index as its parts are. */
 #include "passes/analysis/facts_internal.h"
 #include "support/vec.h"
 
@@ -95,10 +98,37 @@ static void meet_sources(Search *s, const Value *value) {
             meet(s, op_in(op, i));
 }
 
+/* What elements count, or one number: sums of an index with it stay one. */
+static bool is_count(const Value *value) {
+    const Op *op = value->def;
+    while (op && op_has(op, MOVES) && op->nin == 1)
+        op = op_in(op, 0)->def;
+    return op && (op->code == OP_range || op_has(op, CONSTANT));
+}
+
+static bool is_found(const Search *s, const Value *value) {
+    return s->found[value->id];
+}
+
+static bool find_sum(Op *op, void *user) {
+    const Search *s = user;
+    if (op->nout != 1 || !op->nin || !type_is_index(op->out[0].type))
+        return true;
+    const Value *a = op_in(op, 0), *b = op->nin > 1 ? op_in(op, 1) : NULL;
+    if (op->nin == 1 && (op_has(op, MOVES | HINT) || op->code == OP_extsi))
+        s->found[op->out[0].id] |= is_found(s, a);
+    else if (op->code == OP_addi)
+        s->found[op->out[0].id] |= (is_found(s, a) || is_found(s, b)) &&
+                                   (is_found(s, a) || is_count(a)) &&
+                                   (is_found(s, b) || is_count(b));
+    return true;
+}
+
 bool *facts_find_indices(Func *func, Arena *arena, uint32_t count) {
     Search s = {.arena = arena, .found = ARENA_ARRAY(arena, bool, count)};
     func_walk(func, meet_offsets, &s);
     while (s.pending.len)
         meet_sources(&s, s.pending.data[--s.pending.len]);
+    func_walk(func, find_sum, &s);
     return s.found;
 }

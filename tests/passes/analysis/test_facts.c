@@ -391,7 +391,10 @@ static const Expected expected[] = {
     {"%x = xori %at, %ks : tile<1024xi32>\n%q = addptr %ps, %x : tile<1024xptr<f32>>\n"
      "%v = divsi %at, %c16 : tile<1024xi32>\n",
      0, 1, 1, 1, 1, 0},
-    {"%v = divsi %r, %c16 : tile<1024xi32>\n", 0, 1, 1, 16, 0, 63},
+    /* The sum of what an address has in two steps. */
+    {"%b = addptr %p, %first : ptr<f32>\n%bs = splat %b : tile<1024xptr<f32>>\n"
+     "%q = addptr %bs, %r : tile<1024xptr<f32>>\n%v = divsi %at, %c16 : tile<1024xi32>\n",
+     0, 1, 1, 16, 1, 0},
     {"%z = constant_int {value = 0} : i32\n%o = constant_int {value = 1} : i32\n"
      "%w = for %z, %k, %o, %at : tile<1024xi32> (%i: i32, %a: tile<1024xi32>) {\n"
      "%b = addi %a, %ns : tile<1024xi32>\nyield %b\n}\n"
