@@ -51,13 +51,9 @@ static void meet_carried(Search *s, const Op *op, uint32_t i) {
         meet(s, op_in(op, op->code == OP_for ? FOR_FIXED_OPERANDS + i : i));
 }
 
-static bool has_values_around(const Op *op) {
-    return op->code == OP_for || op->code == OP_while || op->code == OP_if;
-}
-
 static void meet_source_of_argument(Search *s, const Value *arg) {
     const Op *op = arg->owner->parent;
-    if (!op || !has_values_around(op))
+    if (!op || !op_is_control(op))
         return;
     uint32_t number = (uint32_t)(arg - arg->owner->args);
     if (op->code == OP_for && number == 0)
@@ -68,30 +64,19 @@ static void meet_source_of_argument(Search *s, const Value *arg) {
 }
 
 static bool passes_on(const Op *op) {
-    switch (op->code) {
-    case OP_addi:
-    case OP_subi:
-    case OP_muli:
-    case OP_shli:
-    case OP_shrsi:
-    case OP_divsi:
-    case OP_remsi:
-    case OP_minsi:
-    case OP_maxsi:
-    case OP_select:
-    case OP_extsi:
-    case OP_extui:
-        return true;
-    default:
-        return op_has(op, MOVES | HINT);
-    }
+    if (op_has(op, CONVERTS))
+        return op->code != OP_trunci;
+    bool adds = op->code == OP_addi || op->code == OP_subi;
+    bool multiplies = op->code == OP_muli || op->code == OP_shli;
+    return adds || multiplies || op->code == OP_shrsi || op->code == OP_select ||
+           op_has(op, MOVES | HINT | EXTREMUM | MAY_TRAP);
 }
 
 static void meet_sources(Search *s, const Value *value) {
     const Op *op = value->def;
     if (!op)
         meet_source_of_argument(s, value);
-    else if (has_values_around(op))
+    else if (op_is_control(op))
         meet_carried(s, op, (uint32_t)(value - op->out));
     else if (passes_on(op))
         for (uint32_t i = 0; i < op->nin; i++)
