@@ -139,6 +139,11 @@ Val builtin_load(Call *call) {
     if (!load_cache(call, 5, &cache) || !call_enum(call, 6, ATTR_EVICT, "", &evict) ||
         !call_flag(call, 7, &is_volatile))
         return val_error();
+    /* What is fetched again each time is what others may have written; of both, volatile says so.
+     */
+    if (is_volatile && cache == CACHE_CV)
+        cache = CACHE_NONE;
+    is_volatile |= cache == CACHE_CV;
     if (call->args[0].kind == VAL_BLOCK)
         return block_load(call, cache, (EvictionPolicy)evict, is_volatile);
     if (!call_pointer(call, &pointer) || !call_mask(call, 1, &pointer, &mask, true) ||

@@ -165,6 +165,8 @@ Flow elab_rest(Elab *e, const Rest *rest);
 Flow elab_if(Elab *e, const Stmt *stmt, const Rest *rest);
 Flow elab_for(Elab *e, const Stmt *stmt, const Rest *rest);
 Flow elab_while(Elab *e, const Stmt *stmt, const Rest *rest);
+/* Makes loads volatile that decide whether a finished `while` goes on (elaborate_wait.c). */
+void elab_mark_waits(Elab *e, Op *loop);
 /* In functions evaluated at compile time (elaborate_host.c). */
 Flow elab_host_for(Elab *e, const Stmt *stmt, const Rest *rest);
 Flow elab_host_while(Elab *e, const Stmt *stmt, const Rest *rest);

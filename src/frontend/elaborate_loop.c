@@ -642,6 +642,7 @@ static LoopResult try_while(Elab *e, Loop *loop) {
     if (!ok)
         return LOOP_FAILED;
     leave_loop(e, loop, prune_while(e, op));
+    elab_mark_waits(e, op);
     return LOOP_DONE;
 }
 

@@ -335,7 +335,8 @@ bool func_check_depth(Func *func);
 /* The op itself or the ancestor of it that stands directly in `block`; NULL if it is elsewhere. */
 Op *op_ancestor_in(Op *op, const Block *block);
 /* Effects of the op including those of its regions: union of READS, WRITES, LREADS, LWRITES, SYNC.
- */
+ * A volatile load, which may see what others have written, has SYNC: what is loaded behind it may
+ * be what these wrote before. */
 uint32_t op_effects(const Op *op);
 /* Elements of one access by the attribute `width`, 1 where it is not set or there is none. */
 uint32_t op_access_width(const Op *op);

@@ -69,6 +69,8 @@ void func_plain_abi(Func *func) {
 
 uint32_t op_effects(const Op *op) {
     uint32_t effects = op_info[op->code].traits & (READS | WRITES | LREADS | LWRITES | SYNC);
+    if (op_is_volatile(op))
+        effects |= SYNC;
     for (uint32_t i = 0; i < op->nregions; i++)
         block_for_each (inner, op->regions[i])
             effects |= op_effects(inner);

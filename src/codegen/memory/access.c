@@ -75,6 +75,11 @@ static void operand_list(StrBuf *text, unsigned first, unsigned count) {
     strbuf_puts(text, count > 1 ? "}" : "");
 }
 
+/* `.cv` fetches again as .volatile does, beside which no operator stands. */
+static bool is_said_volatile(const Access *access) {
+    return access->is_volatile && access->cache != CACHE_CV;
+}
+
 /* Qualifiers after `ld.global` or `st.global`. A cache operator (.ca, .cs, ..) and the L1 eviction
  * priority exclude each other; both go with an L2 policy, which `createpolicy` makes and operand
  * `policy` names. */
@@ -88,7 +93,7 @@ static bool qualifiers(StrBuf *text, const Access *access, bool is_load) {
         [CACHE_WB] = ".wb", [CACHE_CS] = ".cs", [CACHE_WT] = ".wt",
     };
     const char *op = is_load ? load_op[access->cache] : store_op[access->cache];
-    if (access->space != SPACE_GLOBAL || access->is_volatile)
+    if (access->space != SPACE_GLOBAL || is_said_volatile(access))
         return false;
     strbuf_puts(text, op);
     bool evicts = access->evict != EVICT_NORMAL;
@@ -117,8 +122,10 @@ void lower_cache_policy(Cg *cg, const Op *op) {
     cg_new(cg, &op->out[0])[0] = LLVMBuildSelect(cg->b, on, policy, normal, "");
 }
 
+/* A volatile load is a piece of PTX with effects: LLVM's own lets other loads pass it. */
 static bool is_plain(const Access *access) {
-    return !access->predicate && access->cache == CACHE_NONE && access->evict == EVICT_NORMAL;
+    return !access->predicate && access->cache == CACHE_NONE && access->evict == EVICT_NORMAL &&
+           !access->is_volatile;
 }
 
 static const char *space_name(const Access *access) {
@@ -137,8 +144,7 @@ static void load_plain(Cg *cg, const Access *access, Lv *out) {
     LLVMTypeRef element = cg_memory_type(cg, access->dtype);
     Lv load = LLVMBuildLoad2(cg->b, vector_of(element, access->width), access->pointer, "");
     LLVMSetAlignment(load, access->width * (unsigned)dtype_bytes(access->dtype));
-    LLVMSetVolatile(load, access->is_volatile);
-    if (access->space == SPACE_GLOBAL && !access->is_volatile)
+    if (access->space == SPACE_GLOBAL)
         schedule_mark(cg, load, access->may_delay);
     for (uint32_t i = 0; i < access->width; i++) {
         Lv x = access->width == 1 ? load : LLVMBuildExtractElement(cg->b, load, cg_i32(cg, i), "");
@@ -184,7 +190,8 @@ static void load_asm(Cg *cg, const Access *access, const Lv *other, Lv *out) {
                    &inputs);
     if (access->predicate)
         strbuf_printf(&text, "@$%u ", add_input(&inputs, &constraints, 'b', access->predicate));
-    strbuf_printf(&text, "ld%s.%s", access->is_volatile ? ".volatile" : "", space_name(access));
+    strbuf_printf(&text, "ld%s.%s", is_said_volatile(access) ? ".volatile" : "",
+                  space_name(access));
     bool policy = qualifiers(&text, access, true);
     strbuf_printf(&text, "%s.%s ", p.words == 4 ? ".v4" : p.words == 2 ? ".v2" : "", p.ptx);
     operand_list(&text, 0, p.words);
