@@ -272,20 +272,34 @@ static int64_t place_by_lifetime(Allocation *allocation) {
     return place_overlapping(allocation, false);
 }
 
+static bool is_of_warpgroups(const Op *op, const void *user) {
+    return op_is_wgmma(op);
+}
+
+/* CTAs of which an SM has the registers, each thread of which needs so many for tiles. */
+static int64_t ctas_by_registers(const Func *func, const Target *target, uint64_t tiles) {
+    int32_t programs = func->programs_per_cta > 0 ? func->programs_per_cta : 1;
+    int32_t warps = func->num_warps > 0 ? func->num_warps : 1;
+    int32_t registers = (int32_t)tiles + RESERVE_SCALARS, room = func_register_room(func, warps);
+    int32_t threads = warps * programs * TARGET_WARP_SIZE;
+    return target_occupancy(target, registers < room ? registers : room, threads, 0).ctas;
+}
+
 /* Programs that the registers of an SM hold at most, where these are surely few: for fewer
- * registers of a thread what tiles take is too rough a measure. Those without products leave shared
- * memory to the L1 cache, by which they load. INT32_MAX: any number. */
+ * registers of a thread what tiles take is too rough a measure. Beside products of warpgroups it is
+ * one for more than they need: ptxas computes what comes of scores where it is wanted, so that a
+ * tile and its multiple are one. Those without products leave shared memory to the L1 cache, by
+ * which they load. INT32_MAX: any number. */
 static int64_t most_by_registers(Func *func, const Target *target) {
     if (!block_multiplies(func->body))
         return INT32_MAX;
     int32_t programs = func->programs_per_cta > 0 ? func->programs_per_cta : 1;
     int32_t warps = func->num_warps > 0 ? func->num_warps : 1;
-    int32_t registers = (int32_t)pressure_streamed_in_thread(func) + RESERVE_SCALARS;
-    int32_t room = func_register_room(func, warps);
-    int32_t threads = warps * programs * TARGET_WARP_SIZE;
-    int64_t ctas = target_occupancy(target, registers < room ? registers : room, threads, 0).ctas;
+    int64_t ctas = ctas_by_registers(func, target, pressure_streamed_in_thread(func));
     if (ctas * programs * warps > FEW_WARPS)
         return INT32_MAX;
+    if (block_any(func->body, is_of_warpgroups, NULL))
+        ctas = ctas_by_registers(func, target, pressure_summed_in_thread(func));
     return ctas > 0 ? ctas * programs : 1;
 }
 

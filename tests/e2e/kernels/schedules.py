@@ -54,6 +54,7 @@ def overlapping(tilec, target):
               ((128, 128, 8, 3), (1, 1, 128, 900, 128), {}),  # around the rings, by two warpgroups
               ((128, 64, 8, 3), (1, 1, 256, 600, 64), {"causal": True}),
               ((64, 32, 4, 3), (1, 1, 64, 128, 256), {}),
+              ((128, 64, 8, 2), (1, 1, 128, 200, 128), {"causal": True}),  # what is stored lies where the rings lay
               # two slots, of which those of K run ahead
               ((128, 64, 8, 2), (1, 1, 128, 340, 256), {}),
               ((128, 64, 8, 2), (1, 1, 128, 64, 256), {}),
