@@ -11,16 +11,23 @@ typedef struct LineScopes {
 
 static const CacheKind line_scopes_kind = {sizeof(LineScopes)};
 
+/* Strings of PTX have no escapes: a name with a quote or a control character has `?` there. */
+static LLVMMetadataRef file_of(Cg *cg, const Source *source) {
+    char *name = str_dup(cg->arena, source->name);
+    for (size_t i = 0; i < source->name.len; i++)
+        if (name[i] == '"' || name[i] == '\\' || (unsigned char)name[i] < ' ')
+            name[i] = '?';
+    return LLVMDIBuilderCreateFile(cg->di, name, source->name.len, "", 0);
+}
+
 /* The scope of lines of source `file`: the kernel's own, or a lexical block in another file for
  * helpers that were inlined from there. */
 static LLVMMetadataRef scope_of(Cg *cg, uint32_t file) {
     LineScopes *scopes = cg_cache(cg, &line_scopes_kind);
     if (!scopes->of_file[file]) {
         const Source *source = source_get(&cg->ctx->sources, file);
-        LLVMMetadataRef di_file =
-            LLVMDIBuilderCreateFile(cg->di, source->name.ptr, source->name.len, "", 0);
         scopes->of_file[file] =
-            LLVMDIBuilderCreateLexicalBlockFile(cg->di, scopes->kernel, di_file, 0);
+            LLVMDIBuilderCreateLexicalBlockFile(cg->di, scopes->kernel, file_of(cg, source), 0);
     }
     return scopes->of_file[file];
 }
@@ -40,8 +47,7 @@ void cg_debug_begin(Cg *cg) {
     cg->di = LLVMCreateDIBuilder(cg->module);
     LineScopes *scopes = cg_cache(cg, &line_scopes_kind);
     scopes->of_file = ARENA_ARRAY(cg->arena, LLVMMetadataRef, cg->ctx->sources.sources.len + 1);
-    LLVMMetadataRef file =
-        LLVMDIBuilderCreateFile(cg->di, source->name.ptr, source->name.len, "", 0);
+    LLVMMetadataRef file = file_of(cg, source);
     LLVMDIBuilderCreateCompileUnit(cg->di, LLVMDWARFSourceLanguageC, file, "tilec", 5, true, "", 0,
                                    0, "", 0, LLVMDWARFEmissionLineTablesOnly, 0, false, false, "",
                                    0, "", 0);

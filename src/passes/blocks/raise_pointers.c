@@ -160,7 +160,8 @@ static bool is_loaded_in(const Value *operand, const Block *block) {
  * Buffers between would cost a way through shared memory, and CTAs of the SM. */
 static bool is_for_threads(const Op *load) {
     const Op *loop = load->block->parent;
-    if (load->code != OP_load || !loop || loop->code != OP_for || for_attrs(loop)->num_stages || op_contains(loop, WRITES))
+    if (load->code != OP_load || !loop || loop->code != OP_for || for_attrs(loop)->num_stages ||
+        op_contains(loop, WRITES))
         return false;
     bool multiplies = false;
     block_for_each (dot, load->block) {
