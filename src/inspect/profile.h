@@ -62,8 +62,8 @@ typedef struct Profile {
     SimTime time;
     VEC(ProfileClass) classes;
     SimTraffic read, written;
-    ProfileLines lines; /* by file and line; executed ones */
-    ProfileLines ptx;   /* by line */
+    ProfileLines lines;     /* by file and line; executed ones */
+    ProfileLines ptx;       /* by line */
     VEC(ProfileWait) waits; /* the longest first */
     VEC(ProfileLoop) loops;
     SimCount sum;

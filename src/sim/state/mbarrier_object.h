@@ -35,6 +35,6 @@ struct Mbarrier {
     uint32_t time_pc;                  /* which instruction that is */
     double ended[2];                   /* when phases of that parity ended */
     uint32_t ended_pc[2];
-    uint32_t waiting;                  /* warps, by index, that wait or have not gone on yet */
+    uint32_t waiting; /* warps, by index, that wait or have not gone on yet */
 };
 #endif
