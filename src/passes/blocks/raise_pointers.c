@@ -30,8 +30,9 @@
  * waited for until memory has it, as long as a load takes, where threads that store go on. Small
  * stores with a barrier behind them stay.
  *
- * Where a loop that stores nothing multiplies only what threads compute from its loads, these stay:
- * blocks would go through shared memory twice, and their buffers take the place of other CTAs.
+ * Where a loop that stores nothing multiplies only what threads compute from its loads, and not
+ * what they convert alone, these stay: blocks would go through shared memory twice, and their
+ * buffers take the place of other CTAs.
  *
  * A block whose base depends on the program, from a block pointer or a descriptor, gets dimensions
  * for what does in the same way.
@@ -148,9 +149,9 @@ static bool is_waited_for(const Raised *access) {
            type_bytes(op_in(access->op, 1)->type) <= SMALL_BYTES;
 }
 
-/* Is the operand of a dot what the block loads, rearranged at most? */
+/* Is the operand of a dot what the block loads, rearranged or converted at most? */
 static bool is_loaded_in(const Value *operand, const Block *block) {
-    while (operand->def && op_rearranges(operand->def))
+    while (operand->def && (op_rearranges(operand->def) || op_has(operand->def, CONVERTS)))
         operand = op_in(operand->def, 0);
     return operand->def && operand->def->block == block && op_is_load(operand->def);
 }
