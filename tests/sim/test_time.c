@@ -22,6 +22,9 @@ enum { WORDS = 1 << 22, THREADS = 128 };
 #define TWICE(text) text text
 #define TIMES_8(text) TWICE(TWICE(TWICE(text)))
 #define TIMES_64(text) TIMES_8(TIMES_8(text))
+/* The thread's word, once the load before is there. */
+#define LOAD_NEXT(load)                                                                            \
+    load " %r5, [%rd3]; and.b32 %r6, %r5, 0; cvt.u64.u32 %rd4, %r6; add.u64 %rd3, %rd3, %rd4; "
 #define STORE "st.global.f32 [%rd3], %f1; "
 
 static uint32_t words[WORDS];
@@ -55,6 +58,8 @@ static void test_order(void **state) {
          KERNEL(TWICE(TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ")) STORE)},
         {"that depend on each other", KERNEL(TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ") STORE),
          KERNEL(TIMES_64("fma.rn.f32 %f1, %f1, %f1, %f1; ") STORE)},
+        {"loads that L1 does not serve", KERNEL(TIMES_8(LOAD_NEXT("ld.global.u32")) STORE),
+         KERNEL(TIMES_8(LOAD_NEXT("ld.global.cv.u32")) STORE)},
         {"of a unit of lower rate", KERNEL(TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ") STORE),
          KERNEL(TIMES_64("ex2.approx.ftz.f32 %f2, %f1; ") STORE)},
         {"that become several",
