@@ -1,16 +1,8 @@
 /* The report as JSON; docs/inspecting.md has its form. */
-#include "inspect/report.h"
+#include "inspect/json_parts.h"
 
 #include "ir/registers.h"
 #include "runtime/compile/build_info.h"
-
-typedef struct Writer {
-    const Report *report;
-    Ctx *ctx;
-    StrBuf *out;
-    VEC(uint32_t) sources; /* files of the context, in the order of their first mention */
-    VEC(uint32_t) numbers; /* by file: its place in `sources`, + 1 */
-} Writer;
 
 /* Parts */
 
@@ -35,7 +27,7 @@ static uint32_t source_number(Writer *w, uint32_t file) {
     return w->numbers.data[file] - 1;
 }
 
-static void put_place(Writer *w, TracePlace at) {
+void json_place(Writer *w, TracePlace at) {
     if (at.file && at.line)
         strbuf_printf(w->out, "[%u, %u]", source_number(w, at.file), at.line);
     else
@@ -46,18 +38,17 @@ static void put_places(Writer *w, const TracePlaces *places) {
     strbuf_putc(w->out, '[');
     for (size_t i = 0; i < places->len; i++) {
         strbuf_puts(w->out, i ? ", " : "");
-        put_place(w, places->data[i]);
+        json_place(w, places->data[i]);
     }
     strbuf_putc(w->out, ']');
 }
 
-static void put_text(Writer *w, const char *name, const char *text) {
+void json_text(Writer *w, const char *name, const char *text) {
     strbuf_printf(w->out, "\"%s\": ", name);
     strbuf_json(w->out, str_from(text ? text : ""));
 }
 
-/* A number of clocks and the like, which no reader wants to the last digit. */
-static void put_real(Writer *w, double value) {
+void json_real(Writer *w, double value) {
     if (value < 0.05 && value > -0.05)
         strbuf_putc(w->out, '0');
     else
@@ -72,7 +63,7 @@ static void put_options(Writer *w) {
     const char *separator = "";
     strbuf_printf(w->out, "\"options\": {\"num_warps\": %d, \"num_stages\": %d, \"num_ctas\": %d, ",
                   facts->meta.num_warps, func->num_stages, facts->meta.num_ctas);
-    put_text(w, "label", w->report->label);
+    json_text(w, "label", w->report->label);
     strbuf_puts(w->out, ", \"constexprs\": {");
     for (uint32_t i = 0; i < facts->param_count; i++) {
         const KernelParam *param = &facts->params[i];
@@ -166,11 +157,11 @@ static void put_stages(Writer *w) {
     strbuf_puts(w->out, "\"stages\": [");
     vec_for_each (stage, &w->report->trace->stages) {
         strbuf_printf(w->out, "%s\n{", separator);
-        put_text(w, "id", stage->id);
+        json_text(w, "id", stage->id);
         strbuf_printf(w->out, ", \"kind\": \"%s\", ", trace_kind_name[stage->kind]);
-        put_text(w, "title", stage->title);
+        json_text(w, "title", stage->title);
         strbuf_puts(w->out, ", ");
-        put_text(w, "summary", stage->summary);
+        json_text(w, "summary", stage->summary);
         strbuf_puts(w->out, ", ");
         put_lines(w, stage->text);
         strbuf_puts(w->out, ", \"at\": ");
@@ -199,9 +190,9 @@ static void put_notes(Writer *w, const Diagnostic *diagnostic) {
         if (note->is_hint)
             continue;
         strbuf_printf(w->out, "%s{\"at\": ", separator);
-        put_place(w, trace_place(w->ctx, note->span));
+        json_place(w, trace_place(w->ctx, note->span));
         strbuf_puts(w->out, ", ");
-        put_text(w, "text", note->text);
+        json_text(w, "text", note->text);
         strbuf_putc(w->out, '}');
         separator = ", ";
     }
@@ -214,11 +205,11 @@ static void put_remarks(Writer *w) {
     for (const Diagnostic *d = w->report->diags->first; d; d = d->next) {
         const Source *source = source_get(&w->ctx->sources, d->span.file);
         strbuf_printf(w->out, "%s{\"at\": ", separator);
-        put_place(w, trace_place(w->ctx, d->span));
+        json_place(w, trace_place(w->ctx, d->span));
         strbuf_printf(w->out, ", \"column\": %u, \"severity\": \"%s\", \"name\": \"%s\", ",
                       source ? source_locate(source, d->span.lo).column : 0,
                       severity_name[d->severity], diag_name(d->id));
-        put_text(w, "text", d->text);
+        json_text(w, "text", d->text);
         strbuf_puts(w->out, ", ");
         put_notes(w, d);
         strbuf_putc(w->out, '}');
@@ -262,9 +253,9 @@ static void put_layout(Writer *w, const TraceLayout *layout) {
     else
         strbuf_puts(&text, dtype_info[type->dtype].text);
     strbuf_putc(w->out, '{');
-    put_text(w, "name", layout->name);
+    json_text(w, "name", layout->name);
     strbuf_puts(w->out, ", ");
-    put_text(w, "stage", layout->stage);
+    json_text(w, "stage", layout->stage);
     strbuf_printf(w->out, ", \"memory\": \"%s\", \"shape\": [",
                   type->kind == TYPE_BUFFER ? "shared" : "registers");
     for (int d = 0; d < type->rank; d++)
@@ -316,14 +307,14 @@ static void put_shared(Writer *w) {
                   meta->target->shared_per_block, trace->steps);
     vec_for_each (buffer, &trace->buffers) {
         strbuf_printf(w->out, "%s\n{", separator);
-        put_text(w, "name", buffer->name);
+        json_text(w, "name", buffer->name);
         strbuf_puts(w->out, ", \"at\": ");
-        put_place(w, buffer->at);
+        json_place(w, buffer->at);
         strbuf_printf(w->out,
                       ", \"offset\": %" PRId64 ", \"bytes\": %" PRId64 ", \"copies\": %" PRId64
                       ", \"from\": %u, \"to\": %u, ",
                       buffer->offset, buffer->bytes, buffer->copies, buffer->from, buffer->to);
-        put_text(w, "type", buffer->type);
+        json_text(w, "type", buffer->type);
         strbuf_puts(w->out, ", \"banks\": {");
         put_conflicts(w, "read", buffer->banks_read);
         strbuf_puts(w->out, ", ");
@@ -365,28 +356,28 @@ static void put_op(Writer *w, const TraceOp *op) {
     strbuf_puts(w->out, "{\"text\": ");
     strbuf_json(w->out, op->text);
     strbuf_printf(w->out, ", \"kind\": \"%s\", \"at\": ", trace_op_kind_name[op->kind]);
-    put_place(w, op->at);
+    json_place(w, op->at);
     strbuf_puts(w->out, ", \"from\": ");
-    put_real(w, op->from);
+    json_real(w, op->from);
     strbuf_puts(w->out, ", \"to\": ");
-    put_real(w, op->to);
+    json_real(w, op->to);
     strbuf_printf(w->out, ", \"ahead\": %" PRId64 "}", op->ahead);
 }
 
-static void put_clocks(Writer *w, const char *name, double clocks) {
+void json_clocks(Writer *w, const char *name, double clocks) {
     strbuf_printf(w->out, ", \"%s\": ", name);
-    put_real(w, clocks);
+    json_real(w, clocks);
 }
 
 static void put_piece(Writer *w, const ProfilePiece *piece) {
     strbuf_printf(w->out, "{\"kind\": \"%s\", \"at\": ", trace_op_kind_name[piece->kind]);
-    put_place(w, piece->at);
+    json_place(w, piece->at);
     strbuf_printf(w->out, ", \"ptx\": [%u, %u], \"count\": %u", piece->first, piece->last,
                   piece->count);
-    put_clocks(w, "from", piece->from);
-    put_clocks(w, "to", piece->to);
-    put_clocks(w, "until", piece->until);
-    put_clocks(w, "replays", piece->replays);
+    json_clocks(w, "from", piece->from);
+    json_clocks(w, "to", piece->to);
+    json_clocks(w, "until", piece->until);
+    json_clocks(w, "replays", piece->replays);
     strbuf_printf(w->out, ", \"waits\": %s}", piece->waits ? "true" : "false");
 }
 
@@ -402,8 +393,8 @@ static void put_units(Writer *w, const TraceRole *role, const ProfileLoop *ran) 
         if (clocks < 1)
             continue;
         strbuf_printf(w->out, "%s{\"name\": \"%s\"", separator, sim_unit_name(unit));
-        put_clocks(w, "clocks", clocks);
-        put_clocks(w, "replays", shared ? part * ran->replays : 0);
+        json_clocks(w, "clocks", clocks);
+        json_clocks(w, "replays", shared ? part * ran->replays : 0);
         strbuf_putc(w->out, '}');
         separator = ", ";
     }
@@ -420,7 +411,7 @@ static void put_run(Writer *w, const TraceRole *role) {
     strbuf_printf(w->out,
                   "{\"program\": %u, \"warp\": %u, \"turn\": %" PRIu64 ", \"turns\": %" PRIu64,
                   ran->turn->program, ran->turn->warp, ran->turn->number, ran->turn->of);
-    put_clocks(w, "clocks", ran->turn->clocks);
+    json_clocks(w, "clocks", ran->turn->clocks);
     strbuf_puts(w->out, ", \"units\": [");
     put_units(w, role, ran);
     strbuf_puts(w->out, "], \"pieces\": [");
@@ -433,18 +424,18 @@ static void put_run(Writer *w, const TraceRole *role) {
 
 static void put_role(Writer *w, const TraceRole *role) {
     strbuf_putc(w->out, '{');
-    put_text(w, "name", role->name);
+    json_text(w, "name", role->name);
     strbuf_puts(w->out, ", ");
-    put_text(w, "warps", role->warps);
+    json_text(w, "warps", role->warps);
     strbuf_puts(w->out, ", \"clocks\": ");
-    put_real(w, role->clocks);
+    json_real(w, role->clocks);
     strbuf_puts(w->out, ", \"units\": [");
     const char *separator = "";
     for (int unit = 0; unit < TRACE_UNITS; unit++) {
         if (role->units[unit] < 1)
             continue;
         strbuf_printf(w->out, "%s{\"name\": \"%s\"", separator, trace_unit_name[unit]);
-        put_clocks(w, "clocks", role->units[unit]);
+        json_clocks(w, "clocks", role->units[unit]);
         strbuf_puts(w->out, ", \"replays\": 0}");
         separator = ", ";
     }
@@ -466,10 +457,10 @@ static void put_turns(Writer *w, const TraceLoop *loop) {
     if (!ran || loop->roles.len > 1) /* warps of which some go around another one */
         strbuf_puts(w->out, "null");
     else
-        put_real(w, ran->turns);
+        json_real(w, ran->turns);
     strbuf_puts(w->out, ", \"turn_cycles\": ");
     if (ran && ran->cycles > 0)
-        put_real(w, ran->cycles / ran->turns);
+        json_real(w, ran->cycles / ran->turns);
     else
         strbuf_puts(w->out, "null");
 }
@@ -479,7 +470,7 @@ static void put_loops(Writer *w) {
     strbuf_puts(w->out, "\"loops\": [");
     vec_for_each (loop, &w->report->trace->loops) {
         strbuf_printf(w->out, "%s\n{\"at\": ", separator);
-        put_place(w, loop->at);
+        json_place(w, loop->at);
         strbuf_printf(w->out, ", \"stages\": %" PRId64 ", \"asked\": %" PRId64 ", ", loop->stages,
                       loop->asked);
         strbuf_printf(w->out, "\"once\": %s, \"asked_by\": ", loop->once ? "true" : "false");
@@ -504,34 +495,7 @@ static void put_loops(Writer *w) {
     strbuf_puts(w->out, "]");
 }
 
-/* Profile */
-
-static void put_count(Writer *w, const ProfileLine *line) {
-    const SimCount *count = &line->count;
-    strbuf_printf(w->out,
-                  "\"warps\": %" PRIu64 ", \"threads\": %" PRIu64 ", \"divergent\": %" PRIu64
-                  ", \"sectors\": %" PRIu64 ", \"ideal_sectors\": %" PRIu64
-                  ", \"wavefronts\": %" PRIu64 ", \"ideal_wavefronts\": %" PRIu64
-                  ", \"words\": %" PRIu64 ", \"first_words\": %" PRIu64 ", \"own_words\": %" PRIu64,
-                  count->warps, count->threads, count->divergent, count->sectors,
-                  count->ideal_sectors, count->wavefronts, count->ideal_wavefronts, count->words,
-                  count->first_words, count->own_words);
-    strbuf_puts(w->out, ", \"wait_cycles\": ");
-    put_real(w, line->spent.waits);
-    strbuf_puts(w->out, ", \"cycles\": ");
-    put_real(w, line->spent.cycles);
-    strbuf_puts(w->out, ", \"awaited_cycles\": ");
-    put_real(w, line->spent.awaited);
-    strbuf_puts(w->out, ", \"held_cycles\": ");
-    put_real(w, line->spent.held);
-}
-
-static void put_traffic(Writer *w, const char *name, const SimTraffic *traffic) {
-    strbuf_printf(w->out,
-                  "\"%s\": {\"moved\": %" PRIu64 ", \"used\": %" PRIu64 ", \"distinct\": %" PRIu64
-                  "}",
-                  name, traffic->moved, traffic->used, traffic->distinct);
-}
+/* Pictures and findings */
 
 static void put_pictures(Writer *w) {
     strbuf_puts(w->out, "\"pictures\": [");
@@ -543,129 +507,6 @@ static void put_pictures(Writer *w) {
         strbuf_putc(w->out, '}');
     }
     strbuf_puts(w->out, "]");
-}
-
-/* A time, its least times, and the parts that it is the sum of, as they are written. */
-static void put_time(Writer *w, const SimTime *time) {
-    const SimParts *parts = &time->parts;
-    const char *name;
-    const double longest = report_hundredths(sim_longest(time, &name)),
-                 all = report_hundredths(time->us);
-    const double launch = report_hundredths(parts->launch),
-                 uneven = report_hundredths(parts->uneven);
-    const double code = report_hundredths(parts->code);
-    const double beside = all - launch - longest - uneven - code;
-    strbuf_printf(w->out,
-                  "\"microseconds\": %.2f, \"bounds\": {\"latency\": %.2f, \"unit\": %.2f, "
-                  "\"l2\": %.2f, \"dram\": %.2f}, \"unit\": ",
-                  all, time->latency_us, time->unit_us, time->l2_us, time->dram_us);
-    strbuf_json(w->out, str_from(time->unit ? time->unit : ""));
-    strbuf_printf(w->out,
-                  ", \"parts\": {\"launch\": %.2f, \"longest\": %.2f, \"beside\": %.2f, "
-                  "\"uneven\": %.2f, \"code\": %.2f, \"name\": \"%s\"}",
-                  launch, longest, beside > 0 ? beside : 0, uneven, code, name);
-}
-
-static void put_launch(Writer *w, const Profile *profile) {
-    const SimTime *time = &profile->time;
-    strbuf_printf(w->out, "{\"launch\": {\"grid\": [%u, %u, %u], \"arguments\": [",
-                  profile->grid[0], profile->grid[1], profile->grid[2]);
-    for (size_t i = 0; i < w->report->argument_count; i++) {
-        strbuf_puts(w->out, i ? ", " : "");
-        strbuf_json(w->out, str_from(w->report->arguments[i]));
-    }
-    strbuf_puts(w->out, "], ");
-    if (profile->has_time) {
-        strbuf_printf(w->out,
-                      "\"cycles\": %.0f, \"alone_cycles\": %.0f, \"warp_cycles\": %.0f, "
-                      "\"rounds\": %.0f, \"sms\": %d, \"ctas_at_once\": %.0f, \"device\": \"%s\", ",
-                      time->program_clocks, time->cta_clocks, profile->cycles, time->rounds,
-                      time->sms, time->at_once, time->device ? time->device : "");
-        put_time(w, time);
-    } else {
-        strbuf_puts(w->out, "\"cycles\": 0, \"alone_cycles\": 0, \"warp_cycles\": 0, "
-                            "\"rounds\": 0, \"sms\": 0, \"ctas_at_once\": 0, \"device\": \"\", "
-                            "\"microseconds\": 0, \"bounds\": null, "
-                            "\"unit\": \"\", \"parts\": null");
-    }
-    strbuf_putc(w->out, '}');
-}
-
-/* Of each line of the PTX the access that takes most passes: addresses of the lanes that take part,
- * in their order. */
-static void put_shared_accesses(Writer *w, const Profile *profile) {
-    const char *separator = "\n";
-    vec_for_each (line, &profile->ptx) {
-        const SimSharedAccess *access = line->shared;
-        if (!access)
-            continue;
-        strbuf_printf(w->out,
-                      "%s{\"line\": %u, \"reads\": %s, \"size\": %u, \"program\": %u, "
-                      "\"warp\": %u, \"wavefronts\": %u, \"ideal_wavefronts\": %u, "
-                      "\"mask\": %u, \"addresses\": [",
-                      separator, line->ptx_line, access->reads ? "true" : "false", access->size,
-                      access->program, access->warp, access->wavefronts, access->ideal_wavefronts,
-                      access->mask);
-        separator = ",\n";
-        for (uint32_t left = access->mask; left; left &= left - 1)
-            strbuf_printf(w->out, left == access->mask ? "%u" : ", %u",
-                          access->addresses[__builtin_ctz(left)]);
-        strbuf_puts(w->out, "]}");
-    }
-}
-
-static void put_waits(Writer *w, const Profile *profile) {
-    strbuf_puts(w->out, "\"waits\": [");
-    for (size_t i = 0; i < profile->waits.len; i++) {
-        const ProfileWait *wait = &profile->waits.data[i];
-        strbuf_printf(w->out, "%s{\"line\": %u, \"for\": %u", i ? ",\n" : "\n", wait->line,
-                      wait->maker);
-        put_clocks(w, "cycles", wait->cycles);
-        strbuf_putc(w->out, '}');
-    }
-    strbuf_puts(w->out, "]");
-}
-
-static void put_profile(Writer *w) {
-    const Profile *profile = w->report->profile;
-    strbuf_puts(w->out, "\"profile\": ");
-    if (!profile) {
-        strbuf_puts(w->out, "null");
-        return;
-    }
-    put_launch(w, profile);
-    strbuf_puts(w->out, ",\n\"classes\": [");
-    for (size_t i = 0; i < profile->classes.len; i++) {
-        const ProfileClass *class = &profile->classes.data[i];
-        strbuf_printf(w->out,
-                      "%s{\"name\": \"%s\", \"warps\": %" PRIu64 ", \"cycles\": ", i ? ", " : "",
-                      class->name, class->warps);
-        put_real(w, class->cycles);
-        strbuf_putc(w->out, '}');
-    }
-    strbuf_puts(w->out, "],\n\"traffic\": {");
-    put_traffic(w, "read", &profile->read);
-    strbuf_puts(w->out, ", ");
-    put_traffic(w, "written", &profile->written);
-    strbuf_puts(w->out, "},\n\"lines\": [");
-    for (size_t i = 0; i < profile->lines.len; i++) {
-        strbuf_puts(w->out, i ? ",\n{\"at\": " : "\n{\"at\": ");
-        put_place(w, profile->lines.data[i].at);
-        strbuf_puts(w->out, ", ");
-        put_count(w, &profile->lines.data[i]);
-        strbuf_putc(w->out, '}');
-    }
-    strbuf_puts(w->out, "],\n\"ptx\": [");
-    for (size_t i = 0; i < profile->ptx.len; i++) {
-        strbuf_printf(w->out, "%s{\"line\": %u, ", i ? ",\n" : "\n", profile->ptx.data[i].ptx_line);
-        put_count(w, &profile->ptx.data[i]);
-        strbuf_putc(w->out, '}');
-    }
-    strbuf_puts(w->out, "],\n\"shared\": [");
-    put_shared_accesses(w, profile);
-    strbuf_puts(w->out, "],\n");
-    put_waits(w, profile);
-    strbuf_puts(w->out, "}");
 }
 
 /* Its share of a warp's clocks, and what the launch gains without it at most and takes then; null:
@@ -681,7 +522,7 @@ static void put_gain(Writer *w, const Finding *finding) {
         return;
     }
     strbuf_printf(w->out, ", \"gain_us\": %.2f, \"left\": {", finding->gain);
-    put_time(w, finding->left);
+    json_time(w, finding->left);
     strbuf_puts(w->out, "}, ");
 }
 
@@ -690,18 +531,18 @@ static void put_findings(Writer *w) {
     strbuf_puts(w->out, "\"findings\": [");
     vec_for_each (finding, &w->report->findings) {
         strbuf_printf(w->out, "%s\n{\"at\": ", separator);
-        put_place(w, finding->at);
+        json_place(w, finding->at);
         strbuf_printf(w->out, ", \"kind\": \"%s\", \"ptx_line\": %u, \"cycles\": ", finding->kind,
                       finding->ptx_line);
-        put_real(w, finding->cycles);
+        json_real(w, finding->cycles);
         put_gain(w, finding);
-        put_text(w, "title", finding->title);
+        json_text(w, "title", finding->title);
         strbuf_puts(w->out, ", ");
-        put_text(w, "figures", finding->figures);
+        json_text(w, "figures", finding->figures);
         strbuf_puts(w->out, ", ");
-        put_text(w, "why", finding->why);
+        json_text(w, "why", finding->why);
         strbuf_puts(w->out, ", ");
-        put_text(w, "try", finding->remedy);
+        json_text(w, "try", finding->remedy);
         strbuf_putc(w->out, '}');
         separator = ",";
     }
@@ -710,8 +551,8 @@ static void put_findings(Writer *w) {
 
 static void put_report(const Report *report, StrBuf *out) {
     static void (*const parts[])(Writer *) = {
-        put_options,   put_facts, put_stages,  put_remarks,  put_layouts,  put_shared,
-        put_registers, put_loops, put_profile, put_pictures, put_findings, put_sources};
+        put_options,   put_facts, put_stages,   put_remarks,  put_layouts,  put_shared,
+        put_registers, put_loops, json_profile, put_pictures, put_findings, put_sources};
     const Trace *trace = report->trace;
     Writer w = {.report = report, .ctx = trace->ctx, .out = out};
     source_number(&w, trace->compiled->file);

@@ -22,6 +22,9 @@ enum { WORDS = 1 << 22, THREADS = 128 };
 #define TWICE(text) text text
 #define TIMES_8(text) TWICE(TWICE(TWICE(text)))
 #define TIMES_64(text) TIMES_8(TIMES_8(text))
+/* The thread's word, once the load before is there. */
+#define LOAD_NEXT(load)                                                                            \
+    load " %r5, [%rd3]; and.b32 %r6, %r5, 0; cvt.u64.u32 %rd4, %r6; add.u64 %rd3, %rd3, %rd4; "
 #define STORE "st.global.f32 [%rd3], %f1; "
 
 static uint32_t words[WORDS];
@@ -55,6 +58,8 @@ static void test_order(void **state) {
          KERNEL(TWICE(TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ")) STORE)},
         {"that depend on each other", KERNEL(TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ") STORE),
          KERNEL(TIMES_64("fma.rn.f32 %f1, %f1, %f1, %f1; ") STORE)},
+        {"loads that L1 does not serve", KERNEL(TIMES_8(LOAD_NEXT("ld.global.u32")) STORE),
+         KERNEL(TIMES_8(LOAD_NEXT("ld.global.cv.u32")) STORE)},
         {"of a unit of lower rate", KERNEL(TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ") STORE),
          KERNEL(TIMES_64("ex2.approx.ftz.f32 %f2, %f1; ") STORE)},
         {"that become several",
@@ -149,9 +154,33 @@ static void check_savings(const SimTime *time, uint32_t insns) {
     assert_true(instead.us > time->us && instead.latency_us > time->latency_us);
 }
 
+static bool begins(const SimModule *module, uint32_t number, const char *name) {
+    const Str text = sim_insn(module, number).text;
+    return text.len >= strlen(name) && !memcmp(text.ptr, name, strlen(name));
+}
+
+/* Clocks that the instruction which begins with `name` waits for the one which begins with `maker`,
+ * NULL: for any; together no more than it waits. */
+static double waits_in(const SimModule *module, const SimTime *time, const char *name,
+                       const char *maker) {
+    double found = 0, all = 0, most = 0;
+    for (uint32_t i = 0; i < time->wait_count; i++) {
+        const SimWait *wait = &time->waits[i];
+        if (!begins(module, wait->insn, name))
+            continue;
+        all += wait->clocks;
+        found += !maker || begins(module, wait->maker, maker) ? wait->clocks : 0;
+    }
+    for (uint32_t i = 0; i < sim_insn_count(module); i++)
+        most += begins(module, i, name) ? time->spent[i].waits : 0;
+    assert_true(all <= most + 1e-6);
+    return found;
+}
+
 /* What the instruction that begins with `name` takes; what all take is the life of a warp, or what
- * its program's units are busy if that is longer. */
-static SimSpent spent_at(const char *text, const char *name) {
+ * its program's units are busy if that is longer. `maker`: who makes it wait so long as `waits`
+ * says then; NULL: anybody. */
+static SimSpent spent_for(const char *text, const char *name, const char *maker, double *waits) {
     SimTest test = sim_test_begin();
     SimMemory *memory = sim_memory_create(test.ctx);
     uint64_t address = sim_map(memory, STR("a"), words, sizeof words, NULL, false);
@@ -167,18 +196,50 @@ static SimSpent spent_at(const char *text, const char *name) {
         !sim_predict(test.module, memory, &launch, &options, &time) || !time.spent)
         fail_msg("%s", sim_test_messages(&test));
     for (uint32_t i = 0; i < sim_insn_count(test.module); i++) {
-        const SimInsn insn = sim_insn(test.module, i);
         all += time.spent[i].cycles;
         assert_true(time.spent[i].waits <= time.spent[i].cycles + 1e-6);
-        if (insn.text.len >= strlen(name) && !memcmp(insn.text.ptr, name, strlen(name)))
+        if (begins(test.module, i, name))
             found = time.spent[i];
     }
     if (!(all > time.program_clocks - 1 && all < time.program_clocks + 1))
         fail_msg("instructions take %f clocks, the program %f", all, time.program_clocks);
     check_parts(&time);
     check_savings(&time, sim_insn_count(test.module));
+    *waits = waits_in(test.module, &time, name, maker);
     sim_test_end(&test);
     return found;
+}
+
+static SimSpent spent_at(const char *text, const char *name) {
+    double waits;
+    return spent_for(text, name, NULL, &waits);
+}
+
+static double waits_at(const char *text, const char *name, const char *maker) {
+    double waits;
+    spent_for(text, name, maker, &waits);
+    return waits;
+}
+
+/* For whom: who makes an operand, copies, or ends a phase. */
+static void test_waits(void **state) {
+    const double latency = target_figure(target_by_name(STR("sm_90a")), FIGURE_LATENCY_L2);
+    const char *load = KERNEL("ld.global.u32 %r5, [%rd3]; sub.u32 %r6, %r5, %r1; "
+                              "st.global.u32 [%rd3], %r6;");
+    assert_true(waits_at(load, "sub.u32", "ld.global") > latency / 2);
+    assert_true(waits_at(load, "sub.u32", NULL) - waits_at(load, "sub.u32", "ld.global") < 1);
+    const char *copy = KERNEL("mov.u32 %r5, s; shl.b32 %r6, %r1, 4; add.u32 %r5, %r5, %r6; "
+                              "shl.b32 %r7, %r1, 4; cvt.u64.u32 %rd4, %r7; add.u64 %rd5, %rd1, "
+                              "%rd4; cp.async.cg.shared.global [%r5], [%rd5], 16; "
+                              "cp.async.commit_group; cp.async.wait_group 0; bar.sync 0; " STORE);
+    assert_true(waits_at(copy, "cp.async.wait_group", "cp.async.cg") > latency / 2);
+    const char *phase =
+        KERNEL("mov.u32 %r5, s; setp.eq.u32 %p1, %r1, 0; "
+               "@%p1 mbarrier.init.shared.b64 [%r5], 32; bar.sync 0; setp.ge.u32 %p2, %r1, 32; "
+               "@%p2 bra wait; ld.global.u32 %r6, [%rd3]; setp.eq.u32 %p3, %r6, 99; "
+               "@%p3 bra wait; mbarrier.arrive.shared.b64 _, [%r5]; "
+               "wait: mbarrier.try_wait.parity.shared.b64 %p4, [%r5], 0; @!%p4 bra wait; " STORE);
+    assert_true(waits_at(phase, "mbarrier.try_wait", "mbarrier.arrive") > latency / 4);
 }
 
 /* Who takes the time, and who waits for whom. */
@@ -261,7 +322,7 @@ int main(void) {
         cmocka_unit_test(test_order),     cmocka_unit_test(test_grid),
         cmocka_unit_test(test_occupancy), cmocka_unit_test(test_spent),
         cmocka_unit_test(test_table),     cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_device),
+        cmocka_unit_test(test_device),    cmocka_unit_test(test_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

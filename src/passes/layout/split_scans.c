@@ -306,7 +306,8 @@ static void split_runs(Split *s, Value *const *in, uint32_t n, Value **out) {
     choose(s, for_elements(s, first, scanned[0]->type), scanned, out, n, out);
 }
 
-static void split(Split *s) {
+/* Gives the op behind the scan and the reductions that go with it. */
+static Op *split(Split *s) {
     Op *op = s->scan;
     uint32_t n = op->nin;
     Value **in = ARENA_ARRAY(&s->ctx->arena, Value *, n);
@@ -320,18 +321,21 @@ static void split(Split *s) {
         split_whole(s, in, n, in);
     for (uint32_t i = 0; i < n; i++)
         in[i] = build_reshape(&s->b, in[i], op->out[i].type);
+    Op *next = op->next;
     rewrite_replace_all(op, in);
+    return next;
 }
 
 static bool split_block(Block *block) {
     bool changed = false;
-    block_for_each_safe (op, block) {
+    for (Op *op = block->first, *next; op; op = next) {
         Split s;
+        next = op->next;
         for (uint32_t i = 0; i < op->nregions && op->code != OP_scan; i++)
             changed |= split_block(op->regions[i]);
         if (op->code != OP_scan || !describe(&s, op))
             continue;
-        split(&s);
+        next = split(&s);
         changed = true;
     }
     return changed;

@@ -12,10 +12,13 @@
  *                                                %all = cmpi %words, 0 {pred = ne}
  *
  * What becomes of the truth in an iteration is "and", "or" and choices, and nothing else takes it:
- * a mask would be compared again at each use.
+ * a mask would be compared again at each use. A word takes as much as 32 truths that are packed:
+ * where a thread has no registers for words beside its tiles, truths stay.
  *
  * Needs layouts, which say how many a thread has. */
 #include "ir/build.h"
+#include "ir/registers.h"
+#include "passes/analysis/pressure.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/simplify.h"
@@ -68,6 +71,12 @@ static bool is_taken_once(const Truth *truth, const Value *value) {
         return user == truth->loop->regions[0]->last;
     return user->block == truth->loop->regions[0] && is_logic(user) &&
            value->uses >= &user->in[first_truth(user)] && is_taken_once(truth, op_out(user));
+}
+
+static bool fits_registers(Func *func, const Truth *truth) {
+    return (int64_t)pressure_most_in_thread(func) +
+               layout_owned_registers(truth->arg->type->layout) + RESERVE_SCALARS <=
+           func_register_room(func, func->num_warps);
 }
 
 static bool find_truth(Op *loop, uint32_t index, Truth *truth) {
@@ -131,7 +140,7 @@ static bool visit_loop(Op *loop, void *user) {
     uint32_t carried = loop->nout;
     for (uint32_t index = 1; index <= carried; index++) {
         Truth truth;
-        if (!find_truth(loop, index, &truth))
+        if (!find_truth(loop, index, &truth) || !fits_registers(loop->block->func, &truth))
             continue;
         carry_words(loop, index);
         changed = true;

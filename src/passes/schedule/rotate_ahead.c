@@ -110,18 +110,22 @@ static bool is_read_by_products(const Ahead *a) {
     return true;
 }
 
-/* Can the value be computed for the iteration behind, where this one ends? */
-static bool is_known_ahead(const Ahead *a, const Value *value) {
+/* Can the value be computed for the iteration behind, where this one ends? `known`: ops whose
+ * results can. */
+static bool is_known_ahead(const Ahead *a, PtrSet *known, const Value *value) {
     if (value_is_outside(value, a->loop))
         return true;
     const Op *op = value->def;
     if (!op)
         return value->owner == a->loop->regions[0];
+    if (ptr_set_has(known, op))
+        return true;
     if (op->block != a->loop->regions[0] || !op_is_pure(op) || op->nregions)
         return false;
     for (uint32_t i = 0; i < op->nin; i++)
-        if (!is_known_ahead(a, op_in(op, i)))
+        if (!is_known_ahead(a, known, op_in(op, i)))
             return false;
+    ptr_set_add(known, op);
     return true;
 }
 
@@ -135,8 +139,9 @@ bool rotate_may_run_ahead(Ahead *a) {
     const Op *view = view_of(op_in(a->expect, 0));
     if (op_in(view, 1) != a->slot || local_view_attrs(view)->ahead != local_copies(a->full) - 1)
         return false;
+    PtrSet known = {.arena = a->arena};
     for (uint32_t i = 0; i < a->copy->nin; i++)
-        if (!is_of_buffers(i) && !is_known_ahead(a, op_in(a->copy, i)))
+        if (!is_of_buffers(i) && !is_known_ahead(a, &known, op_in(a->copy, i)))
             return false;
     return true;
 }

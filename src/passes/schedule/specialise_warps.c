@@ -157,6 +157,16 @@ static bool check_ring(Specialise *s, Ring *ring) {
            refuse(s, ring, "its last product is not waited for behind it");
 }
 
+static bool is_volatile(const Op *op, const void *user) {
+    return op_is_volatile(op);
+}
+
+/* A warp that only starts copies would go on past what others have to say. */
+static bool check_order(Specialise *s, const Ring *ring) {
+    return !block_any(s->func->body, is_volatile, NULL) ||
+           refuse(s, ring, "it has a volatile load, which copies must not pass");
+}
+
 /* Room */
 
 bool specialise_has_place(const Func *func) {
@@ -306,7 +316,7 @@ static bool specialise(Specialise *s) {
     vec_for_each (ring, &s->rings)
         if (!check_ring(s, *ring))
             return false;
-    if (!check_threads(s, first) || !check_room(s, first))
+    if (!check_order(s, first) || !check_threads(s, first) || !check_room(s, first))
         return false;
     if (!specialise_make_producer(s))
         return refuse(s, first, "what places its copies is not computed from scalars alone");

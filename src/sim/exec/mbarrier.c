@@ -70,7 +70,9 @@ static Mbarrier *object_add(Machine *machine, Cta *cta, uint64_t own) {
         .address = own,
         .actor = cluster->actor_count < cluster->max_actors ? cluster->actor_count++ : NO_ACTOR,
         .arriving = mbarrier->arriving,
-        .done = mbarrier->done};
+        .done = mbarrier->done,
+        .time_pc = NO_PC,
+        .ended_pc = {NO_PC, NO_PC}};
     return mbarrier;
 }
 

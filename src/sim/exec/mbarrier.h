@@ -9,9 +9,9 @@ Mbarrier *mbarrier_find(Warp *warp, const Insn *insn, uint32_t lane, SpaceKind s
                         uint64_t address);
 /* The same at an own address of a program of the cluster. */
 Mbarrier *mbarrier_in(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t own);
-/* Bytes have come, or fewer are expected. */
 /* By the clock, the phase does not end before that, for what the instruction at `pc` did. */
 void mbarrier_comes(Mbarrier *mbarrier, double time, uint32_t pc);
+/* Bytes have come, or fewer are expected. */
 void mbarrier_complete_tx(Mbarrier *mbarrier, Warp *warp, const Insn *insn, uint32_t lane,
                           int64_t bytes);
 /* Something to be carried out when the mbarrier is waited at; owned by the launch's arena. */

@@ -325,8 +325,9 @@ static double access_latency(const Timing *timing, const Insn *insn, const Cost 
         return access->sectors ? figures->l2 : figures->atomic_shared + (double)access->wavefronts;
     if (!access->sectors)
         return access->wavefronts ? figures->shared + (double)access->wavefronts - 1 : figures->l1;
-    bool passes_l1 = insn_has(insn, WORD_cg) || insn_has(insn, WORD_relaxed) ||
-                     insn_has(insn, WORD_acquire) || insn_has(insn, WORD_volatile);
+    bool passes_l1 = insn_has(insn, WORD_cg) || insn_has(insn, WORD_cv) ||
+                     insn_has(insn, WORD_relaxed) || insn_has(insn, WORD_acquire) ||
+                     insn_has(insn, WORD_volatile);
     if (access->fresh)
         return further + (double)access->fresh * figures->sector_clocks;
     return passes_l1 ? figures->l2 : figures->l1 + lines_of(access);
