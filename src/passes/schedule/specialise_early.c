@@ -52,7 +52,7 @@ static void find_loads(Early *e, const Op *loop) {
     ptr_set_add(&e->behind, loop);
     for (const Op *op = loop->next; op; op = op->next) {
         ptr_set_add(&e->behind, op);
-        if (op->code != OP_assume && (op_effects(op) & WRITES))
+        if (op->code != OP_assume && (op_effects(op) & (WRITES | SYNC)))
             return;
         if (op->nregions || !needs_none_behind(e, op))
             continue;
