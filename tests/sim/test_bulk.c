@@ -50,7 +50,8 @@
     "@!%p1 bra HERE; MORE: ld.acquire.gpu.global.u32 %r11, [" flag "];\n"                          \
     "setp.eq.u32 %p3, %r11, 0; @%p3 bra MORE;\n"
 #define FENCE_GLOBAL "fence.proxy.async.global;\n"
-#define TAKE(learned) HAND_OVER("%rd3", "%rd2", INIT learned, LOAD WAIT("0") OUT)
+#define TAKE(learned)                                                                              \
+    HAND_OVER("%rd3", "%rd2", INIT learned, LOAD WAIT("0") "ld.shared.u32 %r6, [%r3];\n")
 #define OVERWRITE(learned) HAND_OVER("%rd4", "%rd1", PUT FENCE learned, STORE_WAIT(WAIT0))
 #define ACQUIRED "the acquire of a store of another program"
 

@@ -51,10 +51,11 @@ void lower_barrier(Cg *cg, const Op *op) {
         cg_barrier(cg);
 }
 
-/* By each thread: the one that starts the copies may be any, and is not the one that acquired. */
+/* By each thread: the one that starts the copies may be any, and is not the one that acquired. A
+ * target without tensor copies has none to fence. */
 void lower_fence_copies(Cg *cg, const Op *op) {
-    (void)op;
-    cg_asm(cg, cg->t_void, "fence.proxy.async.global;", "~{memory}", NULL, 0, ASM_EFFECTS);
+    if (target_has(cg->func->capability, FEATURE_TENSOR_COPIES))
+        cg_asm(cg, cg->t_void, "fence.proxy.async.global;", "~{memory}", NULL, 0, ASM_EFFECTS);
 }
 
 /* Where no launch begins before another has ended there is nothing to wait for and nobody to tell.
