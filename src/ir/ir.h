@@ -370,8 +370,8 @@ static inline bool op_is_pointer_access(const Op *op) {
 static inline bool op_is_unseen(const Op *op) {
     return op->code == OP_effect_asm;
 }
-/* May the program know behind it that other programs have written, and have what they wrote? Atomics
- * that acquire, of which somebody uses what they give; volatile loads; what is unseen. */
+/* May the program know behind it that other programs have written, and have what they wrote?
+ * Atomics that acquire, of which somebody uses what they give; volatile loads; what is unseen. */
 bool op_acquires(const Op *op);
 /* May others learn by it what the program has done? */
 static inline bool op_releases(const Op *op) {

@@ -124,8 +124,7 @@ static const SimFault faults[] = {
      TAKE("@!%p1 bra HERE; MORE: ld.relaxed.gpu.global.u32 %r11, [%rd2]; setp.eq.u32 %p3, %r11, "
           "0; @%p3 bra MORE;\nHERE: bar.sync 0;\n" FENCE_GLOBAL),
      DIAG_sim_global_race, "races with a store of another program", 64, 2, 0},
-    {"fence before overwriting removed",
-     OVERWRITE(SPIN("%rd1") "HERE: bar.sync 0;\n" FENCE_GLOBAL),
+    {"fence before overwriting removed", OVERWRITE(SPIN("%rd1") "HERE: bar.sync 0;\n" FENCE_GLOBAL),
      OVERWRITE(SPIN("%rd1") "HERE: bar.sync 0;\n"), DIAG_sim_proxy_global, ACQUIRED, 64, 2, 0},
     {"size", KERNEL(INIT LOAD_OF("%rd1", "240") WAIT("0")),
      KERNEL(INIT LOAD_OF("%rd1", "248") WAIT("0")), DIAG_sim_bulk_size, "of 248 bytes", 64, 1, 0},

@@ -296,8 +296,9 @@ static bool share_a_loop(const Op *a, const Op *b) {
 static bool may_reach_parameter(const Question *q, const Op *op) {
     for (uint32_t i = 0; i < op->nin; i++) {
         const Type *type = op_in(op, i)->type;
-        if (type_is_pointer(type) ? origins_meet(q->func, pointer_origin(op_in(op, i)), q->parameter)
-                                  : type->dtype == DT_I64)
+        if (type_is_pointer(type)
+                ? origins_meet(q->func, pointer_origin(op_in(op, i)), q->parameter)
+                : type->dtype == DT_I64)
             return true;
     }
     return false;
