@@ -46,16 +46,20 @@ def make(kernel, args, grid, reference, by, tell):
     return case
 
 
-def two_products(rng, by, tell):
+def two_products(rng, by, tell, kernel="two_products"):
     rows, depth, columns = 128, 128, 128
     args = {"x_ptr": signs(rng, (rows, depth)), "w_ptr": signs(rng, (depth, columns)), "v_ptr": signs(rng, (columns, columns)),
             "h_ptr": zeros((rows, columns)), "again_ptr": zeros((rows, columns)), "y_ptr": zeros((rows, columns)),
-            "flags_ptr": zeros(128, "i32"), "K": depth, "N": columns, "stride_x": depth, "stride_h": columns}
+            "flags_ptr": zeros(128, "i32"), "M": rows, "K": depth, "N": columns, "stride_x": depth, "stride_h": columns}
 
     def reference(inputs):
         h = inputs["x_ptr"] @ inputs["w_ptr"]
         return h, h @ inputs["v_ptr"]
-    return make("two_products", args, (rows // BLOCK, columns // BLOCK), reference, by, tell)
+    return make(kernel, args, (rows // BLOCK, columns // BLOCK), reference, by, tell)
+
+
+def by_descriptors(rng, by, tell):
+    return two_products(rng, by, tell, "by_descriptors")
 
 
 def in_turns(rng, by, tell):
@@ -82,7 +86,7 @@ def given_back(rng, by, tell):
 
 def all_cases():
     rng = np.random.default_rng(1)
-    for kernel in (two_products, in_turns, given_back):
+    for kernel in (two_products, by_descriptors, in_turns, given_back):
         for by, tell in (("acquire", "atomic"), ("acq_rel", "asm"), ("volatile", "atomic"), ("asm", "asm")):
             yield kernel(rng, by, tell)
 
