@@ -366,6 +366,17 @@ static inline bool op_is_load(const Op *op) {
 static inline bool op_is_pointer_access(const Op *op) {
     return !op_has(op, BLOCK) && (op_is_load(op) || op_has(op, STORE | ATOMIC));
 }
+/* PTX of the source with effects: it may access any memory, wait for others and tell others. */
+static inline bool op_is_unseen(const Op *op) {
+    return op->code == OP_effect_asm;
+}
+/* May the program know behind it that other programs have written, and have what they wrote?
+ * Atomics that acquire, of which somebody uses what they give; volatile loads; what is unseen. */
+bool op_acquires(const Op *op);
+/* May others learn by it what the program has done? */
+static inline bool op_releases(const Op *op) {
+    return op_has(op, ATOMIC | SYNC) || op_is_unseen(op);
+}
 /* What the op's operand `mask` is; NULL: it has none. */
 Value *op_mask(const Op *op);
 /* Fills a buffer, at once or some time, from a tile or from global memory. */

@@ -77,6 +77,15 @@ uint32_t op_effects(const Op *op) {
     return effects;
 }
 
+bool op_acquires(const Op *op) {
+    if (op_is_volatile(op) || op_is_unseen(op))
+        return true;
+    if (!op_has(op, ATOMIC) || op_has(op, BLOCK) || value_unused(op_out(op)))
+        return false;
+    MemorySemantic sem = op_sem(op);
+    return (sem == SEM_ACQUIRE || sem == SEM_ACQ_REL) && op_scope(op) != SCOPE_CTA;
+}
+
 Op *op_loop_around(const Op *op) {
     Op *parent = op->block->parent;
     while (parent && !op_has(parent, LOOP))

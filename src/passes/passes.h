@@ -54,7 +54,7 @@ enum {
     PIPELINE_TAKES = TARGET_GIVEN | PROGRAMS_IN_ORDER | NO_LAYOUTS,
     PIPELINE_GIVES = LAYOUTS | SCANS_IN_ORDER | NO_BLOCKS | DOTS_FED | SCANS_IN_WARPS |
                      REDUCES_IN_WARPS | CONVERTS_IN_WARPS | REGISTERS_LIMITED | SHARED_ALLOCATED |
-                     BARRIERS_PLACED
+                     BARRIERS_PLACED | COPIES_FENCED
 };
 
 /* What the function has behind the pass, of which it had `had`. */

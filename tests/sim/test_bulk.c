@@ -39,6 +39,22 @@
 #define READ0 "cp.async.bulk.wait_group.read 0;\n"
 #define WAIT0 "cp.async.bulk.wait_group 0;\n"
 
+/* Of two programs the first stores and tells by a word of `flag`, the second one's first thread
+ * waits for that. */
+#define HAND_OVER(stored, flag, learned, then)                                                     \
+    KERNEL("mov.u32 %r10, %ctaid.x; setp.ne.u32 %p2, %r10, 0; @%p2 bra TAKER;\n"                   \
+           "st.global.u32 [" stored "], 7; bar.sync 0;\n"                                          \
+           "@%p1 red.release.gpu.global.add.u32 [" flag "], 1; bra END;\nTAKER:\n" learned then    \
+           "END:\n")
+#define SPIN(flag)                                                                                 \
+    "@!%p1 bra HERE; MORE: ld.acquire.gpu.global.u32 %r11, [" flag "];\n"                          \
+    "setp.eq.u32 %p3, %r11, 0; @%p3 bra MORE;\n"
+#define FENCE_GLOBAL "fence.proxy.async.global;\n"
+#define TAKE(learned)                                                                              \
+    HAND_OVER("%rd3", "%rd2", INIT learned, LOAD WAIT("0") "ld.shared.u32 %r6, [%r3];\n")
+#define OVERWRITE(learned) HAND_OVER("%rd4", "%rd1", PUT FENCE learned, STORE_WAIT(WAIT0))
+#define ACQUIRED "the acquire of a store of another program"
+
 static const SimFault faults[] = {
     {"wait for a load removed", KERNEL(INIT LOAD WAIT("0") OUT),
      KERNEL(INIT LOAD "bar.sync 0;\n" OUT), DIAG_sim_copy_race, "no wait has covered yet", 64, 1,
@@ -96,6 +112,20 @@ static const SimFault faults[] = {
      KERNEL(INIT "st.global.u32 [%rd3], 5; fence.proxy.async; bar.sync 0;\n" LOAD WAIT("0") OUT),
      KERNEL(INIT "st.global.u32 [%rd3], 5; bar.sync 0;\n" LOAD WAIT("0") OUT),
      DIAG_sim_proxy_global, "no fence.proxy.async lies between a store of the program", 64, 1, 0},
+    {"fence behind an acquire removed", TAKE(SPIN("%rd2") "HERE: bar.sync 0;\n" FENCE_GLOBAL),
+     TAKE(SPIN("%rd2") "HERE: bar.sync 0;\n"), DIAG_sim_proxy_global, ACQUIRED, 64, 2, 0},
+    {"fence before the acquire",
+     TAKE(SPIN("%rd2") FENCE_GLOBAL "HERE: bar.sync 0;\n"), /* by who acquires */
+     TAKE(FENCE_GLOBAL SPIN("%rd2") "HERE: bar.sync 0;\n"), DIAG_sim_proxy_global, ACQUIRED, 64, 2,
+     0},
+    {"fence of shared memory", TAKE(SPIN("%rd2") "HERE: bar.sync 0;\nfence.proxy.async;\n"),
+     TAKE(SPIN("%rd2") "HERE: bar.sync 0;\n" FENCE), DIAG_sim_proxy_global, ACQUIRED, 64, 2, 0},
+    {"acquire removed", TAKE(SPIN("%rd2") "HERE: bar.sync 0;\n" FENCE_GLOBAL),
+     TAKE("@!%p1 bra HERE; MORE: ld.relaxed.gpu.global.u32 %r11, [%rd2]; setp.eq.u32 %p3, %r11, "
+          "0; @%p3 bra MORE;\nHERE: bar.sync 0;\n" FENCE_GLOBAL),
+     DIAG_sim_global_race, "races with a store of another program", 64, 2, 0},
+    {"fence before overwriting removed", OVERWRITE(SPIN("%rd1") "HERE: bar.sync 0;\n" FENCE_GLOBAL),
+     OVERWRITE(SPIN("%rd1") "HERE: bar.sync 0;\n"), DIAG_sim_proxy_global, ACQUIRED, 64, 2, 0},
     {"size", KERNEL(INIT LOAD_OF("%rd1", "240") WAIT("0")),
      KERNEL(INIT LOAD_OF("%rd1", "248") WAIT("0")), DIAG_sim_bulk_size, "of 248 bytes", 64, 1, 0},
     {"alignment", KERNEL(INIT LOAD_OF("%rd1+16", "240") WAIT("0")),

@@ -51,6 +51,13 @@ void lower_barrier(Cg *cg, const Op *op) {
         cg_barrier(cg);
 }
 
+/* By each thread: the one that starts the copies may be any, and is not the one that acquired. A
+ * target without tensor copies has none to fence. */
+void lower_fence_copies(Cg *cg, const Op *op) {
+    if (target_has(cg->func->capability, FEATURE_TENSOR_COPIES))
+        cg_asm(cg, cg->t_void, "fence.proxy.async.global;", "~{memory}", NULL, 0, ASM_EFFECTS);
+}
+
 /* Where no launch begins before another has ended there is nothing to wait for and nobody to tell.
  * LLVM's intrinsics touch no memory by their declaration, so that loads would cross them. */
 static void control_grids(Cg *cg, const char *instruction) {

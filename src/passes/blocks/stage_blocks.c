@@ -14,10 +14,12 @@
  *                                        store_wait {pending = 0, read = true}
  *
  * What is loaded is started before what others wait for (start_loads.c) and waited for where it is
- * first used; changes of layout and shape go there with it. The parity of the phase alternates from
- * one time to the next, through the loops around. A store is waited for at the end of the block
- * that it stands in: until its buffer was read, or, where the kernel goes on to tell others
- * (atomics, barriers) behind it, until memory has it, and all threads with it.
+ * first used; changes of layout and shape go there with it. Where the kernel tells others (atomics,
+ * barriers, PTX of the source with effects) before that, it is waited for there: they may write
+ * where it was loaded. The parity of the phase alternates from one time to the next, through the
+ * loops around. A store is waited for at the end of the block that it stands in: until its buffer
+ * was read, or, where the kernel goes on to tell others behind it, until memory has it, and all
+ * threads with it.
  *
  * Copies are not ordered among each other. So a store waits for the ones before it through the same
  * parameter, but for those to other parts of one tensor: then only where its rows overlap, which
@@ -45,7 +47,7 @@ typedef struct Stored {
 } Stored;
 
 /* A block access; of a store: what its copy is to have, and whether the program may tell others
- * (atomics, barriers) behind it. */
+ * behind it. */
 typedef struct Access {
     Op *op;
     bool guarded, told;
@@ -82,6 +84,25 @@ static Op *first_of(const PtrSet *users, Op *from) {
     return from;
 }
 
+static bool releases(const Op *op, const void *user) {
+    (void)user;
+    return op_releases(op);
+}
+
+/* The first op behind `load` in its block that tells others; NULL: there is none. */
+static Op *release_behind(const Op *load) {
+    Op *op = load->next;
+    while (op && !op_any(op, releases, NULL))
+        op = op->next;
+    return op;
+}
+
+static bool comes_before(const Op *first, const Op *second) {
+    while (first && first != second)
+        first = first->next;
+    return first != NULL;
+}
+
 /* Moves what only moves the value to where it is first used, and returns that place. */
 static Op *delay(Stage *stage, Op *load) {
     OpList moves = {0};
@@ -106,8 +127,8 @@ static void stage_load(Stage *stage, Op *load) {
     Value *on = rewrite_int(&b, type_scalar(b.ctx, DT_I1), 1);
     build_mbarrier_expect(&b, full, on, block_buffer_bytes(type));
     build_block_copy(&b, load, NULL, buffer, full, on);
-    Op *place = delay(stage, load);
-    Builder at = builder_before(place);
+    Op *release = release_behind(load), *place = delay(stage, load);
+    Builder at = builder_before(release && comes_before(release, place) ? release : place);
     at.span = load->span;
     build_mbarrier_wait(&at, full, parity, NULL);
     op_move_before(load, place);
@@ -267,11 +288,11 @@ static void stage_store(Stage *stage, Access access) {
 static bool collect(Op *op, void *user) {
     Stage *stage = user;
     const Op *around = op_outermost_loop(op);
-    if (op_has(op, ATOMIC | SYNC))
+    if (op_releases(op))
         vec_for_each (access, &stage->accesses)
             access->told = true;
     if (op_is_block_access(op) && !op_has(op, ATOMIC)) {
-        bool told = around && op_contains(around, ATOMIC | SYNC);
+        bool told = around && op_any(around, releases, NULL);
         vec_push(stage->arena, &stage->accesses, ((Access){op, needs_guard(stage, op), told}));
     }
     return true;

@@ -292,8 +292,22 @@ static bool share_a_loop(const Op *a, const Op *b) {
     return false;
 }
 
+/* What PTX of the source is given may be an address, also as a number. */
+static bool may_reach_parameter(const Question *q, const Op *op) {
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Type *type = op_in(op, i)->type;
+        if (type_is_pointer(type)
+                ? origins_meet(q->func, pointer_origin(op_in(op, i)), q->parameter)
+                : type->dtype == DT_I64)
+            return true;
+    }
+    return false;
+}
+
 /* Of an op with effects on global memory. */
 static bool touches_parameter(const Question *q, const Op *op) {
+    if (op_is_unseen(op))
+        return may_reach_parameter(q, op);
     if (op->nin == 0 || !type_is_pointer(op_in(op, 0)->type))
         return false;
     return origins_meet(q->func, pointer_origin(op_in(op, 0)), q->parameter);

@@ -5,6 +5,7 @@
 #include "passes/blocks/tensor_maps.h"
 #include "passes/dots/choose_dots.h"
 #include "passes/layout/layout_rules.h"
+#include "passes/shared/fence_copies.h"
 #include "passes/shared/place_barriers.h"
 #include "target/target.h"
 
@@ -83,6 +84,10 @@ static bool breaks_SHARED_ALLOCATED(const Op *op) {
 
 static bool has_BARRIERS_PLACED(Func *func) {
     return barriers_are_placed(func);
+}
+
+static bool has_COPIES_FENCED(Func *func) {
+    return copies_are_fenced(func);
 }
 
 typedef struct Sign {

@@ -133,7 +133,7 @@ static bool visit(Op *op, void *user) {
     Programs *p = user;
     p->waits |=
         op->code == OP_while || (op_has(op, ATOMIC) && op->nout && !value_unused(op_out(op)));
-    p->waits |= op_is_volatile(op);
+    p->waits |= op_is_volatile(op) || op_is_unseen(op);
     if (op->code == OP_for)
         visit_loop(p, op);
     return true;

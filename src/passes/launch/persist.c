@@ -118,6 +118,8 @@ static bool check_op(Op *op, void *user) {
         return fails(p, "its programs differ in the iterations of a loop");
     if (op_has(op, ATOMIC) && op->nout && !value_unused(op_out(op)))
         return fails(p, "it uses what an atomic operation returns, and so may wait for others");
+    if (op_is_unseen(op))
+        return fails(p, "it has PTX with effects, and so may wait for others");
     if (op_is_volatile(op))
         return fails(p, "it has a volatile load, and so may wait for others");
     if (op->code == OP_load && op_loop_around(op) && may_be_written(p, op_in(op, 0)))

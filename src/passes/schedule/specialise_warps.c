@@ -311,8 +311,15 @@ static void take_copies(const Ring *ring) {
         op_remove(*op);
 }
 
+static bool is_unseen(const Op *op, const void *user) {
+    (void)user;
+    return op_is_unseen(op);
+}
+
 static bool specialise(Specialise *s) {
     Ring *first = s->rings.data[0];
+    if (block_any(s->func->body, is_unseen, NULL))
+        return refuse(s, first, "PTX of the source may wait for what its copies bring");
     vec_for_each (ring, &s->rings)
         if (!check_ring(s, *ring))
             return false;

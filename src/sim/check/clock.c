@@ -5,7 +5,9 @@
  * lanes `lanes` up to epoch `some`, since threads that arrive somewhere speak for themselves only.
  * What is known is kept twice: `seen`, and `fenced`, what its threads have fenced with a
  * fence.proxy.async on the way here and so may be touched by the asynchronous proxy. A third time
- * as `exported`: what has come before a fence that other programs see. A warp has one clock for
+ * as `exported`: what has come before a fence that other programs see. What these have published is
+ * known by times: those that strong reads have found, that fences have acquired, and of the latter
+ * those behind which the asynchronous proxy may touch global memory. A warp has one clock for
  * what all its lanes know and another for what some of them know besides. Where sets of lanes would
  * have to be kept apart they are united: a race may be missed, none is made up. */
 #include "sim/check/clock.h"
@@ -30,7 +32,7 @@ void clock_reset(const Cluster *cluster, Clock *clock) {
     memset(clock->seen, 0, cluster->actor_count * sizeof *clock->seen);
     memset(clock->fenced, 0, cluster->actor_count * sizeof *clock->fenced);
     memset(clock->exported, 0, cluster->actor_count * sizeof *clock->exported);
-    clock->found = clock->acquired = 0;
+    clock->found = clock->acquired = clock->proxied = 0;
 }
 
 static void join_entry(ClockEntry *to, const ClockEntry *from) {
@@ -56,6 +58,7 @@ void clock_join(const Cluster *cluster, Clock *to, const Clock *from) {
     join(cluster, to->exported, from->exported);
     to->found = from->found > to->found ? from->found : to->found;
     to->acquired = from->acquired > to->acquired ? from->acquired : to->acquired;
+    to->proxied = from->proxied > to->proxied ? from->proxied : to->proxied;
 }
 
 /* What the lanes know and did, without ending the epoch. */
@@ -114,6 +117,15 @@ void clock_proxy_fence(Warp *warp, uint32_t mask) {
     clock_release(warp, mask, known);
     join_entry(&known->fenced[warp->clock_index], &known->seen[warp->clock_index]);
     memset(known->seen, 0, cluster->actor_count * sizeof *known->seen);
+    clock_acquire(warp, mask, known);
+}
+
+void clock_proxy_fence_global(Warp *warp, uint32_t mask) {
+    Clock *known = &warp->cta->cluster->scratch;
+    clock_reset(warp->cta->cluster, known);
+    known->proxied = warp->clock.acquired;
+    if (warp->extra_lanes & mask && warp->extra.acquired > known->proxied)
+        known->proxied = warp->extra.acquired;
     clock_acquire(warp, mask, known);
 }
 

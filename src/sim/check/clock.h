@@ -20,6 +20,8 @@ bool clock_entry_knows(const ClockEntry *entry, uint32_t lane, uint32_t epoch);
 void clock_meet(Warp *warp, uint32_t mask);
 /* fence.proxy.async: what the lanes know may be touched by the asynchronous proxy. */
 void clock_proxy_fence(Warp *warp, uint32_t mask);
+/* The same of global memory, for what other programs wrote and the lanes have acquired. */
+void clock_proxy_fence_global(Warp *warp, uint32_t mask);
 /* Whether the access is before what the lane does now; and whether such a fence lies between. */
 bool clock_has_seen(const Warp *warp, uint32_t lane, const SharedCell *cell);
 bool clock_has_fenced(const Warp *warp, uint32_t lane, const SharedCell *cell);

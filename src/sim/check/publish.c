@@ -54,11 +54,10 @@ static bool seen_in_cluster(const Warp *warp, uint32_t lane, const GlobalMark *m
     return false;
 }
 
-bool publish_orders(const Warp *warp, uint32_t lane, const GlobalMark *mark) {
+/* Whether it is known by that time. */
+static bool is_known(const Warp *warp, uint32_t lane, const GlobalMark *mark, uint64_t time) {
     Machine *machine = warp->machine;
-    uint64_t acquired = warp->clock.acquired, since = UINT64_MAX;
-    if (warp->extra_lanes >> lane & 1 && warp->extra.acquired > acquired)
-        acquired = warp->extra.acquired;
+    uint64_t since = UINT64_MAX;
     if (all_published(machine)) {
         lock_order(machine);
         const Publications *all = machine->order->published[mark->program - 1];
@@ -66,7 +65,21 @@ bool publish_orders(const Warp *warp, uint32_t lane, const GlobalMark *mark) {
                     : UINT64_MAX;
         unlock_order(machine);
     }
-    return since <= acquired || seen_in_cluster(warp, lane, mark);
+    return since <= time || seen_in_cluster(warp, lane, mark);
+}
+
+bool publish_orders(const Warp *warp, uint32_t lane, const GlobalMark *mark) {
+    uint64_t acquired = warp->clock.acquired;
+    if (warp->extra_lanes >> lane & 1 && warp->extra.acquired > acquired)
+        acquired = warp->extra.acquired;
+    return is_known(warp, lane, mark, acquired);
+}
+
+bool publish_is_fenced(const Warp *warp, uint32_t lane, const GlobalMark *mark) {
+    uint64_t proxied = warp->clock.proxied;
+    if (warp->extra_lanes >> lane & 1 && warp->extra.proxied > proxied)
+        proxied = warp->extra.proxied;
+    return is_known(warp, lane, mark, proxied);
 }
 
 /* Publications; `order` is locked. */

@@ -81,13 +81,35 @@ static bool store_races(const GlobalAccess *access, GlobalCell *cell, uint64_t o
     return false;
 }
 
-/* Against what the asynchronous proxy, or for it the program's threads, did to the piece. */
+static bool report_proxy(const GlobalAccess *access, const GlobalCell *cell, uint64_t offset,
+                         const char *between, const char *who) {
+    Warp *warp = access->warp;
+    const Allocation *allocation = access->target->allocation;
+    if (report(warp, access->insn, access->lane, sim_proxy_global, allocation->base + offset,
+               STR_ARG(allocation->name), offset, between))
+        finding_other(warp, cell->write.pc, who, "stored");
+    return true;
+}
+
+/* What other programs wrote, through either proxy, the generic one has where it was acquired. Where
+ * nothing orders it at all the race is the finding. */
+static bool proxy_races_others(const GlobalAccess *access, const GlobalCell *cell,
+                               uint64_t offset) {
+    const GlobalMark *write = &cell->write;
+    if (!access->by_proxy || !write->program || !global_is_ordered(access, write) ||
+        publish_is_fenced(access->warp, access->lane, write))
+        return false;
+    return report_proxy(access, cell, offset, "the acquire of a store of another program",
+                        "another program");
+}
+
+/* Against what the asynchronous proxy, or for it threads, did to the piece. */
 static bool proxy_races(const GlobalAccess *access, const GlobalCell *cell, uint64_t offset) {
     Warp *warp = access->warp;
     const Allocation *allocation = access->target->allocation;
     const GlobalMark *write = &cell->write;
     if (!is_mine(access, write))
-        return false;
+        return proxy_races_others(access, cell, offset);
     uint64_t address = allocation->base + offset;
     if (cell->is_pending && !(access->by_proxy && access->kind != ACCESS_READ)) {
         if (report(warp, access->insn, access->lane, sim_bulk_global, address,
@@ -97,10 +119,7 @@ static bool proxy_races(const GlobalAccess *access, const GlobalCell *cell, uint
     }
     if (!access->by_proxy || write->by_proxy || cell->write_fences != warp->cta->proxy_fences + 1)
         return false;
-    if (report(warp, access->insn, access->lane, sim_proxy_global, address,
-               STR_ARG(allocation->name), offset))
-        finding_other(warp, write->pc, "a thread", "stored");
-    return true;
+    return report_proxy(access, cell, offset, "a store of the program", "a thread");
 }
 
 static bool writes_same(const GlobalAccess *access, uint64_t offset, uint32_t size) {

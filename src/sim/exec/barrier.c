@@ -222,8 +222,10 @@ ExecResult exec_fence(Warp *warp, const Insn *insn, uint32_t mask) {
 ExecResult exec_proxy_fence(Warp *warp, const Insn *insn, uint32_t mask) {
     if (!insn_has(insn, WORD_global))
         clock_proxy_fence(warp, mask);
-    if (insn_has(insn, WORD_global) || !insn->field[FIELD_SPACE])
+    if (insn_has(insn, WORD_global) || !insn->field[FIELD_SPACE]) {
+        clock_proxy_fence_global(warp, mask);
         warp->cta->proxy_fences++;
+    }
     return EXEC_NEXT;
 }
 

@@ -13,6 +13,7 @@ typedef struct ClockEntry {
 typedef struct Clock {
     ClockEntry *seen, *fenced, *exported;
     uint64_t found, acquired; /* the latest times of what strong reads found and fences acquired */
+    uint64_t proxied;         /* of the latter, with a fence.proxy.async of global memory behind */
 } Clock;
 
 #define NO_ACTOR UINT32_MAX

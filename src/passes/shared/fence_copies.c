@@ -1,0 +1,108 @@
+/* fence-copies: what other programs have made known comes before tensor copies behind it.
+ *
+ *     while { %f = atomic_cas %flag .. {sem = acquire} .. }      while { .. }
+ *     for .. {                                                   fence_copies
+ *         copy_block %p, ..                               =>     for .. {
+ *     }                                                              copy_block %p, ..
+ *                                                                }
+ *
+ * Others write through the generic proxy, and what a program acquires is ordered before its own
+ * accesses through that one. Tensor copies reach global memory through the asynchronous proxy: for
+ * them a fence between both must lie on the way, behind the acquire and in the CTA of the copy
+ * (docs/tma.md). That goes for what they bring and for what they overwrite.
+ *
+ * The fence stands as late as it may: in front of the copy, or of the outermost loop around it that
+ * acquires nothing. There the thread that starts the copy knows what any other of its program has
+ * acquired, where it has to know it; a loop that waits is left first; and of several copies behind
+ * one acquire the first one's fence does for all. What is acquired flows forward through the
+ * structured control flow, and around loops.
+ *
+ * The producer's warp starts copies whatever the others learn; a function in which that would
+ * matter has none (specialise-warps).
+ *
+ * Stands behind all passes that make or move tensor copies. */
+#include "passes/shared/fence_copies.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+typedef struct Fencing {
+    bool places; /* false: it is only found out whether fences are missing */
+    bool missing;
+} Fencing;
+
+static bool acquires(const Op *op, const void *user) {
+    (void)user;
+    return op_acquires(op);
+}
+
+static bool starts_copies(const Op *op) {
+    return op_contains(op, TENSOR_COPY);
+}
+
+static void fence_before(Fencing *f, Op *op) {
+    f->missing = true;
+    if (!f->places)
+        return;
+    Builder b = builder_before(op);
+    b.span = op->span;
+    build_fence_copies(&b);
+}
+
+static bool fence_block(Fencing *f, Block *block, bool acquired);
+
+/* One way around: whether something acquired is without a fence at the end of a region. */
+static bool go_around(Fencing *f, Op *loop, bool acquired) {
+    for (uint32_t i = 0; i < loop->nregions; i++)
+        acquired = fence_block(f, loop->regions[i], acquired);
+    return acquired;
+}
+
+/* A loop that acquires begins each time with what the time before has left. */
+static bool fence_loop(Fencing *f, Op *loop, bool acquired) {
+    bool acquires_again = op_any(loop, acquires, NULL);
+    if (!starts_copies(loop))
+        return acquired || acquires_again;
+    Fencing trial = {0};
+    bool again = acquired | go_around(&trial, loop, acquired);
+    if (acquires_again)
+        return go_around(f, loop, again) || again || loop->code == OP_while;
+    if (!trial.missing)
+        return acquired;
+    fence_before(f, loop);
+    return false;
+}
+
+/* Whether at the end something acquired is without a fence; `acquired`: so it is at the beginning.
+ */
+static bool fence_block(Fencing *f, Block *block, bool acquired) {
+    block_for_each (op, block) {
+        if (op->code == OP_fence_copies) {
+            acquired = false;
+        } else if (op->code == OP_producer) {
+            continue;
+        } else if (op_has(op, LOOP)) {
+            acquired = fence_loop(f, op, acquired);
+        } else if (op->code == OP_if) {
+            bool first = fence_block(f, op->regions[0], acquired);
+            bool second = fence_block(f, op->regions[1], acquired);
+            acquired = first || second;
+        } else if (op_has(op, TENSOR_COPY) && acquired) {
+            fence_before(f, op);
+            acquired = false;
+        }
+        acquired |= op_acquires(op);
+    }
+    return acquired;
+}
+
+bool copies_are_fenced(Func *func) {
+    Fencing f = {0};
+    fence_block(&f, func->body, false);
+    return !f.missing;
+}
+
+bool pass_fence_copies(Func *func) {
+    Fencing f = {.places = true};
+    fence_block(&f, func->body, false);
+    return f.missing;
+}
