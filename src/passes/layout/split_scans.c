@@ -323,20 +323,29 @@ static void split(Split *s) {
     rewrite_replace_all(op, in);
 }
 
-static bool split_block(Block *block) {
+typedef struct Scans {
+    Arena *arena;
+    VEC(Op *) found;
+} Scans;
+
+static bool collect_scan(Op *op, void *user) {
+    Scans *scans = user;
+    if (op->code == OP_scan)
+        vec_push(scans->arena, &scans->found, op);
+    return true;
+}
+
+/* All scans are found first: a reduction behind one, which the walk would go on with, may go. */
+bool pass_split_scans(Func *func) {
+    Scans scans = {.arena = &func_ctx(func)->scratch};
     bool changed = false;
-    block_for_each_safe (op, block) {
+    func_walk(func, collect_scan, &scans);
+    vec_for_each (scan, &scans.found) {
         Split s;
-        for (uint32_t i = 0; i < op->nregions && op->code != OP_scan; i++)
-            changed |= split_block(op->regions[i]);
-        if (op->code != OP_scan || !describe(&s, op))
+        if (!describe(&s, *scan))
             continue;
         split(&s);
         changed = true;
     }
     return changed;
-}
-
-bool pass_split_scans(Func *func) {
-    return split_block(func->body);
 }
