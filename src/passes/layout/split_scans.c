@@ -306,8 +306,7 @@ static void split_runs(Split *s, Value *const *in, uint32_t n, Value **out) {
     choose(s, for_elements(s, first, scanned[0]->type), scanned, out, n, out);
 }
 
-/* Gives the op behind the scan and the reductions that go with it. */
-static Op *split(Split *s) {
+static void split(Split *s) {
     Op *op = s->scan;
     uint32_t n = op->nin;
     Value **in = ARENA_ARRAY(&s->ctx->arena, Value *, n);
@@ -321,26 +320,32 @@ static Op *split(Split *s) {
         split_whole(s, in, n, in);
     for (uint32_t i = 0; i < n; i++)
         in[i] = build_reshape(&s->b, in[i], op->out[i].type);
-    Op *next = op->next;
     rewrite_replace_all(op, in);
-    return next;
 }
 
-static bool split_block(Block *block) {
+typedef struct Scans {
+    Arena *arena;
+    VEC(Op *) found;
+} Scans;
+
+static bool collect_scan(Op *op, void *user) {
+    Scans *scans = user;
+    if (op->code == OP_scan)
+        vec_push(scans->arena, &scans->found, op);
+    return true;
+}
+
+/* All scans are found first: a reduction behind one, which the walk would go on with, may go. */
+bool pass_split_scans(Func *func) {
+    Scans scans = {.arena = &func_ctx(func)->scratch};
     bool changed = false;
-    for (Op *op = block->first, *next; op; op = next) {
+    func_walk(func, collect_scan, &scans);
+    vec_for_each (scan, &scans.found) {
         Split s;
-        next = op->next;
-        for (uint32_t i = 0; i < op->nregions && op->code != OP_scan; i++)
-            changed |= split_block(op->regions[i]);
-        if (op->code != OP_scan || !describe(&s, op))
+        if (!describe(&s, *scan))
             continue;
-        next = split(&s);
+        split(&s);
         changed = true;
     }
     return changed;
-}
-
-bool pass_split_scans(Func *func) {
-    return split_block(func->body);
 }
