@@ -70,6 +70,8 @@ double finding_line_cycles(const Finder *f, TracePlace at);
 bool finding_dot_reads(const Finder *f, const TraceDot *dot, uint32_t operand, TracePlace at);
 /* The innermost loop of the final Tile IR that has something of the line; NULL: none. */
 const TraceLoop *finding_loop_around(const Finder *f, TracePlace at);
+/* CTAs of the launch. */
+double finding_ctas(const Finder *f);
 /* Has the launch more CTAs than SMs hold at once? Else room for more of them changes nothing. True
  * where nothing has run. */
 bool finding_fills_device(const Finder *f);

@@ -95,3 +95,24 @@ Finding *finding_add(Finder *f, TracePlace at, double cycles, const char *figure
                        .rank = (uint32_t)f->kind});
     return &f->found->data[f->found->len - 1];
 }
+
+double finding_turns(const Finder *f, const TraceLoop *loop) {
+    const ProfileLoop *ran =
+        f->profile ? profile_loop(f->profile, f->trace->ctx, loop->loop) : NULL;
+    const double warps = (double)f->trace->compiled->facts.meta.threads / TARGET_WARP_SIZE;
+    const double own = loop->roles.data[loop->roles.len - 1].warp_count;
+    return ran ? ran->turns * (own < warps ? warps / own : 1) : 0;
+}
+
+double finding_ctas(const Finder *f) {
+    const int32_t each = f->trace->compiled->facts.meta.programs_per_cta;
+    return ceil(f->programs / (each > 1 ? each : 1));
+}
+
+bool finding_fills_device(const Finder *f) {
+    const KernelMeta *meta = &f->trace->compiled->facts.meta;
+    const TargetDevice *device = target_device(meta->target);
+    if (!f->profile || !device || meta->is_persistent)
+        return true;
+    return finding_ctas(f) > (double)device->sms * f->trace->occupancy.ctas;
+}

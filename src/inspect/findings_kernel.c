@@ -32,14 +32,6 @@ static double tensor_clocks(const Finder *f, const TraceDot *dot) {
     return steps / finding_figure(f, rate);
 }
 
-double finding_turns(const Finder *f, const TraceLoop *loop) {
-    const ProfileLoop *ran =
-        f->profile ? profile_loop(f->profile, f->trace->ctx, loop->loop) : NULL;
-    const double warps = (double)f->trace->compiled->facts.meta.threads / TARGET_WARP_SIZE;
-    const double own = loop->roles.data[loop->roles.len - 1].warp_count;
-    return ran ? ran->turns * (own < warps ? warps / own : 1) : 0;
-}
-
 /* How often a warp comes by the line: the turns of the loop around it. */
 static double times_at(const Finder *f, TracePlace at) {
     const TraceLoop *loop = finding_loop_around(f, at);
@@ -192,20 +184,6 @@ void find_repeated_work(Finder *f) {
     }
 }
 
-/* CTAs of the launch. */
-static double ctas_of(const Finder *f) {
-    const int32_t each = f->trace->compiled->facts.meta.programs_per_cta;
-    return ceil(f->programs / (each > 1 ? each : 1));
-}
-
-bool finding_fills_device(const Finder *f) {
-    const KernelMeta *meta = &f->trace->compiled->facts.meta;
-    const TargetDevice *device = target_device(meta->target);
-    if (!f->profile || !device || meta->is_persistent)
-        return true;
-    return ctas_of(f) > (double)device->sms * f->trace->occupancy.ctas;
-}
-
 /* Of an SM's warps, and of a warp's clocks. What is waited for could be hidden by as many warps as
  * are missing. */
 static const double ENOUGH = 0.25;
@@ -235,7 +213,7 @@ void find_small_grid(Finder *f) {
     const TargetDevice *device = target_device(f->trace->compiled->facts.meta.target);
     if (!f->profile || !device)
         return;
-    const double ctas = ctas_of(f);
+    const double ctas = finding_ctas(f);
     if (ctas >= device->sms)
         return;
     const double total = f->total;

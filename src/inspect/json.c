@@ -4,57 +4,6 @@
 #include "ir/registers.h"
 #include "runtime/compile/build_info.h"
 
-/* Parts */
-
-/* One file that was read more than once. */
-static bool is_same_source(const Writer *w, uint32_t a, uint32_t b) {
-    const Source *x = source_get(&w->ctx->sources, a), *y = source_get(&w->ctx->sources, b);
-    return x->lines_before == y->lines_before && str_eq(x->path, y->path) &&
-           str_eq(x->text, y->text);
-}
-
-/* The number that the report gives a source. */
-static uint32_t source_number(Writer *w, uint32_t file) {
-    while (w->numbers.len <= file)
-        vec_push(&w->ctx->arena, &w->numbers, 0);
-    for (size_t i = 0; i < w->sources.len && !w->numbers.data[file]; i++)
-        if (is_same_source(w, w->sources.data[i], file))
-            w->numbers.data[file] = (uint32_t)i + 1;
-    if (!w->numbers.data[file]) {
-        vec_push(&w->ctx->arena, &w->sources, file);
-        w->numbers.data[file] = (uint32_t)w->sources.len;
-    }
-    return w->numbers.data[file] - 1;
-}
-
-void json_place(Writer *w, TracePlace at) {
-    if (at.file && at.line)
-        strbuf_printf(w->out, "[%u, %u]", source_number(w, at.file), at.line);
-    else
-        strbuf_putc(w->out, '0');
-}
-
-static void put_places(Writer *w, const TracePlaces *places) {
-    strbuf_putc(w->out, '[');
-    for (size_t i = 0; i < places->len; i++) {
-        strbuf_puts(w->out, i ? ", " : "");
-        json_place(w, places->data[i]);
-    }
-    strbuf_putc(w->out, ']');
-}
-
-void json_text(Writer *w, const char *name, const char *text) {
-    strbuf_printf(w->out, "\"%s\": ", name);
-    strbuf_json(w->out, str_from(text ? text : ""));
-}
-
-void json_real(Writer *w, double value) {
-    if (value < 0.05 && value > -0.05)
-        strbuf_putc(w->out, '0');
-    else
-        strbuf_printf(w->out, "%.1f", value);
-}
-
 /* Head */
 
 static void put_options(Writer *w) {
@@ -165,7 +114,7 @@ static void put_stages(Writer *w) {
         strbuf_puts(w->out, ", ");
         put_lines(w, stage->text);
         strbuf_puts(w->out, ", \"at\": ");
-        put_places(w, &stage->at);
+        json_places(w, &stage->at);
         strbuf_putc(w->out, '}');
         separator = ",";
     }
@@ -273,7 +222,7 @@ static void put_layout(Writer *w, const TraceLayout *layout) {
         strbuf_json(w->out, str_from(layout->values.data[i]));
     }
     strbuf_puts(w->out, "], \"at\": ");
-    put_places(w, &layout->at);
+    json_places(w, &layout->at);
     strbuf_putc(w->out, '}');
 }
 
@@ -362,11 +311,6 @@ static void put_op(Writer *w, const TraceOp *op) {
     strbuf_puts(w->out, ", \"to\": ");
     json_real(w, op->to);
     strbuf_printf(w->out, ", \"ahead\": %" PRId64 "}", op->ahead);
-}
-
-void json_clocks(Writer *w, const char *name, double clocks) {
-    strbuf_printf(w->out, ", \"%s\": ", name);
-    json_real(w, clocks);
 }
 
 static void put_piece(Writer *w, const ProfilePiece *piece) {
@@ -555,7 +499,7 @@ static void put_report(const Report *report, StrBuf *out) {
         put_registers, put_loops, json_profile, put_pictures, put_findings, put_sources};
     const Trace *trace = report->trace;
     Writer w = {.report = report, .ctx = trace->ctx, .out = out};
-    source_number(&w, trace->compiled->file);
+    json_source(&w, trace->compiled->file);
     strbuf_puts(out, "{\"version\": 1, \"kernel\": ");
     strbuf_json(out, trace->compiled->facts.meta.name);
     strbuf_printf(out, ", \"target\": \"%s\", \"tilec\": \"%s\"",

@@ -11,7 +11,10 @@ typedef struct Writer {
     VEC(uint32_t) numbers; /* by file: its place in `sources`, + 1 */
 } Writer;
 
+/* The number that the report gives a source. */
+uint32_t json_source(Writer *w, uint32_t file);
 void json_place(Writer *w, TracePlace at);
+void json_places(Writer *w, const TracePlaces *places);
 void json_text(Writer *w, const char *name, const char *text);
 /* A number of clocks and the like, which no reader wants to the last digit. */
 void json_real(Writer *w, double value);
