@@ -1,6 +1,10 @@
 /* Entry: find the kernel, specialise its parameters, elaborate its body, verify. */
 #include "frontend/elaborate.h"
 #include "frontend/ast_parts.h"
+#include "support/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 Span elab_span(const Elab *e, Span span) {
     bool own_library = e->frame && e->frame->unit->is_std;
@@ -46,30 +50,69 @@ const char *elab_type_text(const Elab *e, Val v) {
 
 /* Kernels of a file */
 
+/* A name in the body of a jit function. */
 typedef struct Mention {
     Str name;
-    bool found;
+    const FuncDef *def;
 } Mention;
 
+typedef struct Mentions {
+    Arena *arena;
+    const FuncDef *def; /* whose body is walked */
+    VEC(Mention) found;
+} Mentions;
+
 static void find_in_expr(void *user, const Expr *expr, AstRole role) {
-    Mention *mention = user;
-    mention->found |= expr->kind == EXPR_name && str_eq(expr->u.name, mention->name);
-    if (!mention->found)
-        ast_expr_parts(expr, role, find_in_expr, mention);
+    Mentions *mentions = user;
+    if (expr->kind == EXPR_name)
+        vec_push(mentions->arena, &mentions->found, ((Mention){expr->u.name, mentions->def}));
+    ast_expr_parts(expr, role, find_in_expr, mentions);
 }
 
 static void find_in_body(void *user, const StmtList *body) {
-    Mention *mention = user;
-    for (uint32_t i = 0; i < body->count && !mention->found; i++) {
-        ast_stmt_parts(body->items[i], find_in_expr, mention);
-        ast_stmt_bodies(body->items[i], find_in_body, mention);
+    for (uint32_t i = 0; i < body->count; i++) {
+        ast_stmt_parts(body->items[i], find_in_expr, user);
+        ast_stmt_bodies(body->items[i], find_in_body, user);
     }
 }
 
-static bool stmts_mention(const StmtList *list, Str name) {
-    Mention mention = {.name = name};
-    find_in_body(&mention, list);
-    return mention.found;
+static int compare_names(Str a, Str b) {
+    int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static int by_name(const void *a, const void *b) {
+    const Mention *x = a, *y = b;
+    int order = compare_names(x->name, y->name);
+    return order ? order : (x->def > y->def) - (x->def < y->def);
+}
+
+/* All names in bodies of the file's jit functions, in order. */
+static Mentions find_mentions(Arena *arena, const AstFile *syntax) {
+    Mentions mentions = {.arena = arena};
+    for (uint32_t i = 0; i < syntax->body.count; i++) {
+        const Stmt *stmt = syntax->body.items[i];
+        if (stmt->kind != STMT_def || !(stmt->u.def->is_jit || stmt->u.def->is_constexpr_function))
+            continue;
+        mentions.def = stmt->u.def;
+        find_in_body(&mentions, &stmt->u.def->body);
+    }
+    if (mentions.found.len)
+        qsort(mentions.found.data, mentions.found.len, sizeof(Mention), by_name);
+    return mentions;
+}
+
+/* The first mention of a name that does not come before `name`. */
+static size_t first_mention(const Mentions *mentions, Str name) {
+    size_t low = 0, high = mentions->found.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_names(mentions->found.data[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* Does the function have a parameter or variable of that name? */
@@ -86,14 +129,16 @@ static bool binds(Arena *arena, const FuncDef *def, Str name) {
 }
 
 /* Is `def` named in the body of another jit function of the file? */
-static bool is_helper(Arena *arena, const AstFile *syntax, const FuncDef *def) {
-    for (uint32_t i = 0; i < syntax->body.count; i++) {
-        const Stmt *stmt = syntax->body.items[i];
-        const bool is_kernels =
-            stmt->kind == STMT_def && (stmt->u.def->is_jit || stmt->u.def->is_constexpr_function);
-        if (is_kernels && stmt->u.def != def && stmts_mention(&stmt->u.def->body, def->name) &&
-            !binds(arena, stmt->u.def, def->name))
+static bool is_helper(const Mentions *mentions, const FuncDef *def) {
+    const FuncDef *seen = def;
+    for (size_t i = first_mention(mentions, def->name); i < mentions->found.len; i++) {
+        const Mention *mention = &mentions->found.data[i];
+        if (!str_eq(mention->name, def->name))
+            return false;
+        if (mention->def != def && mention->def != seen &&
+            !binds(mentions->arena, mention->def, def->name))
             return true;
+        seen = mention->def;
     }
     return false;
 }
@@ -103,11 +148,12 @@ static uint32_t sort_kernels(Arena *arena, const AstFile *syntax, const FuncDef 
                              uint32_t *count) {
     const FuncDef **helpers = ARENA_ARRAY(arena, const FuncDef *, (size_t)syntax->body.count + 1);
     uint32_t kernel_count = 0, helper_count = 0;
+    Mentions mentions = find_mentions(arena, syntax);
     for (uint32_t i = 0; i < syntax->body.count; i++) {
         const Stmt *stmt = syntax->body.items[i];
         if (stmt->kind != STMT_def || !stmt->u.def->is_jit)
             continue;
-        if (is_helper(arena, syntax, stmt->u.def))
+        if (is_helper(&mentions, stmt->u.def))
             helpers[helper_count++] = stmt->u.def;
         else
             out[kernel_count++] = stmt->u.def;

@@ -11,9 +11,10 @@
  * its own as long as they all fit in the program's share of an SM that is full of threads, or as
  * long as overlap would not let more programs run. Beyond, the largest buffers are placed first,
  * each at the lowest offset that no buffer living at the same time has; nor one of the same loop,
- * where barriers would be passed in each iteration, if as many programs run without. No more run
- * than registers let in: that is reckoned with where these are few, and there are products, whose
- * copies pass by the L1 cache.
+ * where barriers would be passed in each iteration, if as many programs run without. Where that
+ * leaves gaps for which a program does not fit, those that live longest are placed first. No more
+ * programs run than registers let in: that is reckoned with where these are few, and there are
+ * products, whose copies pass by the L1 cache.
  *
  * Buffers that a wgmma_joint reads as one operand lie one behind the other, copy by copy:
  *
@@ -237,6 +238,21 @@ static int larger_first(const void *a, const void *b) {
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
+/* What lives through rings of several loops is no gap between them then; mbarriers, which are small
+ * and need no alignment, go where there is room. */
+static int longer_first(const void *a, const void *b) {
+    const Buffer *x = a, *y = b;
+    bool is_small = x->bytes < LARGE_ALIGNMENT, is_other_small = y->bytes < LARGE_ALIGNMENT;
+    uint32_t life = x->last - x->first, other = y->last - y->first;
+    if (is_small != is_other_small)
+        return is_small ? 1 : -1;
+    if (life != other)
+        return life < other ? 1 : -1;
+    return larger_first(a, b);
+}
+
+typedef int BufferOrder(const void *a, const void *b);
+
 /* The lowest offset clear of the `count` buffers that are placed, which are in order of their
  * offsets: past one of them, or 0. */
 static int64_t lowest_offset(const Buffer *const *placed, size_t count, const Buffer *buffer,
@@ -249,12 +265,12 @@ static int64_t lowest_offset(const Buffer *const *placed, size_t count, const Bu
     return offset;
 }
 
-static int64_t place_overlapping(Allocation *allocation, bool loops) {
+static int64_t place_overlapping(Allocation *allocation, BufferOrder *order, bool loops) {
     int64_t end = 0;
     size_t count = allocation->buffers.len;
     const Buffer **placed = ARENA_ARRAY(allocation->arena, const Buffer *, count + 1);
     if (count)
-        qsort(allocation->buffers.data, count, sizeof(Buffer), larger_first);
+        qsort(allocation->buffers.data, count, sizeof(Buffer), order);
     for (size_t i = 0; i < count; i++) {
         Buffer *buffer = &allocation->buffers.data[i];
         buffer->offset = lowest_offset(placed, i, buffer, loops);
@@ -268,8 +284,12 @@ static int64_t place_overlapping(Allocation *allocation, bool loops) {
     return with_scratch(allocation, end);
 }
 
-static int64_t place_by_lifetime(Allocation *allocation) {
-    return place_overlapping(allocation, false);
+static int64_t place_by_lifetime(Allocation *allocation, int64_t room) {
+    int64_t bytes = place_overlapping(allocation, larger_first, false);
+    if (bytes <= room)
+        return bytes;
+    int64_t longer = place_overlapping(allocation, longer_first, false);
+    return longer <= room ? longer : place_overlapping(allocation, larger_first, false);
 }
 
 static bool is_of_warpgroups(const Op *op, const void *user) {
@@ -328,15 +348,15 @@ static int64_t place(Allocation *allocation, Func *func, const Target *target) {
     int32_t room = func_shared_room(func);
     if (apart <= full && apart <= room)
         return apart;
-    int64_t overlapped = place_by_lifetime(allocation);
+    int64_t overlapped = place_by_lifetime(allocation, room);
     int64_t most = most_by_registers(func, target);
     int64_t held = programs_held(target, overlapped, most);
     if (apart <= room && programs_held(target, apart, most) >= held)
         return place_apart(allocation);
-    int64_t looped = place_overlapping(allocation, true);
+    int64_t looped = place_overlapping(allocation, larger_first, true);
     return looped <= room && programs_held(target, looped, most) >= held
                ? looped
-               : place_by_lifetime(allocation);
+               : place_by_lifetime(allocation, room);
 }
 
 /* Bytes of the buffers that live at a position. */
@@ -401,7 +421,7 @@ static void hint_remedy(Ctx *ctx, const Allocation *allocation, uint32_t positio
  * alive, with what is alive beside that. */
 static bool report_excess(Func *func, Allocation *allocation, const Target *target, int64_t bytes) {
     Ctx *ctx = func_ctx(func);
-    place_by_lifetime(allocation);
+    place_overlapping(allocation, larger_first, false);
     uint32_t position = 0;
     vec_for_each (buffer, &allocation->buffers)
         if (live_at(allocation, buffer->first) > live_at(allocation, position))
@@ -474,7 +494,7 @@ int64_t shared_bytes_beside(Func *func, const PtrSet *allocs) {
         if (!ptr_set_has(allocs, buffer->alloc))
             allocation.buffers.data[kept++] = *buffer;
     allocation.buffers.len = kept;
-    int64_t bytes = place_by_lifetime(&allocation);
+    int64_t bytes = place_by_lifetime(&allocation, func_shared_room(func));
     arena_rewind(&func_ctx(func)->scratch, mark);
     return bytes;
 }
@@ -552,7 +572,7 @@ bool shared_fits(Func *func, int64_t room, const SharedSize *sizes, uint32_t cou
     Allocation allocation = collect(func);
     for (uint32_t i = 0; i < count; i++)
         allocation.buffers.data[find_buffer(&allocation, sizes[i].alloc)].bytes = sizes[i].bytes;
-    bool fits = place_by_lifetime(&allocation) <= room;
+    bool fits = place_by_lifetime(&allocation, func_shared_room(func)) <= room;
     if (!fits)
         *largest = largest_size(&allocation, room, sizes, count);
     arena_rewind(&func_ctx(func)->scratch, mark);

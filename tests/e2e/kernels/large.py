@@ -132,6 +132,12 @@ def helpers(count):
     return functions + kernel(block(1, "x = tl.load(a + row)"), each(count, lambda i: (f"x = h{i}(x, n)",)), block(1, "tl.store(b + row, x)"))
 
 
+def kernels(count):
+    """Beside the one that is compiled, each a kernel or a helper, by who names whom."""
+    others = "".join(f"{JIT}def k{i}(a):\n    tl.store(a, {i})\n\n\n" for i in range(count))
+    return others + kernel(block(1, "tl.store(b + row, tl.load(a + row))"))
+
+
 def nested_helpers(count):
     functions = JIT + "def h0(x, n):\n    return x + 1\n\n\n"
     functions += "".join(f"{JIT}def h{i}(x, n):\n    for t in range(n):\n        if n > {i}:\n            x = h{i - 1}(x, n)\n    return x + {i}\n\n\n"
@@ -183,6 +189,7 @@ SHAPES = [
     (branches_that_add_in_a_loop, 200),
     (sums, 1500),
     (helpers, 200, 512),
+    (kernels, 30000, 512),
     (nested_helpers, 30, 512),
     (unrolled, 1000, 512),
     (products, 64, 512),
