@@ -33,6 +33,28 @@ static void leave_out(Findings *found) {
     found->len = kept;
 }
 
+/* What those behind the first gain, as far as the clock knows, when that is mended: what hid behind it comes to light, and what
+ * was a part of it is gone. */
+static void add_after(Finder *f) {
+    const Finding *first = f->found->data;
+    for (size_t i = 1; i < f->found->len && first->left; i++) {
+        Finding *finding = &f->found->data[i];
+        if (!finding->saving || !finding->left)
+            continue;
+        const SimSaving both = finding_both(f, first->saving, finding->saving);
+        const double us = report_hundredths(sim_time_without(&f->profile->time, &both).us);
+        const double after = report_hundredths(first->left->us) - us;
+        finding->after = after > 0.005 ? after : 0;
+        finding->has_after = true;
+        finding->figures =
+            finding->after > 0
+                ? str_format(f->arena, "%s; once the first finding is mended about %.2f us",
+                             finding->figures, finding->after)
+                : str_format(f->arena, "%s; once the first finding is mended nothing",
+                             finding->figures);
+    }
+}
+
 Findings findings_make(const Trace *trace, const Profile *profile) {
     Findings found = {0};
     Finder f = {.trace = trace,
@@ -53,5 +75,7 @@ Findings findings_make(const Trace *trace, const Profile *profile) {
     if (found.len)
         qsort(found.data, found.len, sizeof *found.data, most_to_gain_first);
     leave_out(&found);
+    if (found.len && profile && profile->has_time)
+        add_after(&f);
     return found;
 }

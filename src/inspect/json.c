@@ -710,10 +710,15 @@ static void put_gain(Writer *w, const Finding *finding) {
     else
         strbuf_puts(w->out, ", \"share\": null");
     if (!finding->left) {
-        strbuf_puts(w->out, ", \"gain_us\": null, \"left\": null, ");
+        strbuf_puts(w->out, ", \"gain_us\": null, \"after_us\": null, \"left\": null, ");
         return;
     }
-    strbuf_printf(w->out, ", \"gain_us\": %.2f, \"left\": {", finding->gain);
+    strbuf_printf(w->out, ", \"gain_us\": %.2f, \"after_us\": ", finding->gain);
+    if (finding->has_after)
+        strbuf_printf(w->out, "%.2f", finding->after);
+    else
+        strbuf_puts(w->out, "null");
+    strbuf_puts(w->out, ", \"left\": {");
     put_time(w, finding->left);
     strbuf_puts(w->out, "}, ");
 }

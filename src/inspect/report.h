@@ -12,7 +12,10 @@ typedef struct Finding {
     double cycles;       /* of a warp that it takes part of; 0: not known */
     double gain;         /* us that the launch takes less without it, at most; 0: not known */
     const SimTime *left; /* what it takes then, and why; NULL: not known */
+    double after;        /* us that it gains when the first of all findings is mended, about */
+    bool has_after;      /* that is known */
     uint32_t rank;       /* of its row */
+    const struct FindingSaving *saving; /* NULL: nothing has run */
 } Finding;
 
 typedef VEC(Finding) Findings;
