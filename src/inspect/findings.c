@@ -33,8 +33,8 @@ static void leave_out(Findings *found) {
     found->len = kept;
 }
 
-/* What those behind the first gain, as far as the clock knows, when that is mended: what hid behind it comes to light, and what
- * was a part of it is gone. */
+/* What those behind the first gain, as far as the clock knows, when that is mended: what hid behind
+ * it comes to light, and what was a part of it is gone. */
 static void add_after(Finder *f) {
     const Finding *first = f->found->data;
     for (size_t i = 1; i < f->found->len && first->left; i++) {

@@ -32,11 +32,11 @@ struct Finder {
     Findings *found;
     FindingKind kind; /* that is looked for, and its row */
     const FindingInfo *info;
-    double total;     /* clocks of a warp; 0: no clock has run */
-    SimSaving saving; /* what the launch would have less without what is added next */
+    double total;         /* clocks of a warp; 0: no clock has run */
+    SimSaving saving;     /* what the launch would have less without what is added next */
     FindingSaving *saved; /* likewise, by instruction; NULL: of none */
-    double programs;  /* of the launch, at least 1 */
-    bool must_gain;   /* what is added next is no finding unless the launch gains by it */
+    double programs;      /* of the launch, at least 1 */
+    bool must_gain;       /* what is added next is no finding unless the launch gains by it */
 };
 
 #define FINDING(id, ...) void find_##id(Finder *f);

@@ -82,17 +82,16 @@ static void find_conflicts_counted(Finder *f) {
         const SimCount *count = &line->count;
         if (count->wavefronts * 100 <= count->ideal_wavefronts * WORTH_PERCENT)
             continue;
-        const double cycles =
-            finding_cycles_of(f, line->at, conflicting_part, conflicting_clocks);
+        const double cycles = finding_cycles_of(f, line->at, conflicting_part, conflicting_clocks);
         const double queued = finding_queued_of(f, line->at, conflicting_part);
         finding_save_part(f, line->at, conflicting_part, conflicting_clocks);
-        Finding *found = finding_add(
-            f, line->at, cycles,
-            "%.1f wavefronts where 1 would do, %.0f more than that in a program; about "
-            "%.0f of %.0f clocks of a warp%s",
-            (double)count->wavefronts / (double)count->ideal_wavefronts,
-            (double)(count->wavefronts - count->ideal_wavefronts) / f->programs, cycles, f->total,
-            finding_queue_text(f, queued));
+        Finding *found =
+            finding_add(f, line->at, cycles,
+                        "%.1f wavefronts where 1 would do, %.0f more than that in a program; about "
+                        "%.0f of %.0f clocks of a warp%s",
+                        (double)count->wavefronts / (double)count->ideal_wavefronts,
+                        (double)(count->wavefronts - count->ideal_wavefronts) / f->programs, cycles,
+                        f->total, finding_queue_text(f, queued));
         if (!found)
             continue;
         found->ptx_line = finding_worst(f, line->at, conflicting_part);
@@ -111,8 +110,10 @@ static void find_conflicts_predicted(Finder *f) {
 }
 
 const char *finding_queue_text(const Finder *f, double queued) {
-    return queued >= 1 ? str_format(f->arena, ", %.0f of them waiting until it has done what all "
-                                              "warps ask for", queued)
+    return queued >= 1 ? str_format(f->arena,
+                                    ", %.0f of them waiting until it has done what all "
+                                    "warps ask for",
+                                    queued)
                        : "";
 }
 

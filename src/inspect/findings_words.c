@@ -43,23 +43,6 @@ static double other_part(const SimCount *count) {
     return part_of(count, other_passes(count));
 }
 
-/* In one execution: a pass less is a clock less until the result is there. */
-static double each_of(const SimCount *count, double passes) {
-    return count->warps && passes > 0 ? passes / (double)count->warps : 0;
-}
-
-static double few_clocks(const SimCount *count) {
-    return each_of(count, few_passes(count));
-}
-
-static double own_clocks(const SimCount *count) {
-    return each_of(count, own_passes(count));
-}
-
-static double other_clocks(const SimCount *count) {
-    return each_of(count, other_passes(count));
-}
-
 /* The product that the line reads operands of; NULL: none. */
 static const TraceDot *dot_that_reads(const Finder *f, TracePlace at) {
     vec_for_each (dot, &f->trace->dots)
@@ -119,17 +102,17 @@ static const char *own_figures(Arena *arena, const SimCount *all) {
 
 /* By line: the first reader of a word may be another line's. */
 static void find_words(Finder *f, double (*passes)(const SimCount *), FindingPart *part,
-                       FindingClocks *late, WordsFigures *figures) {
+                       WordsFigures *figures) {
     if (!f->profile || f->total <= 0)
         return;
     vec_for_each (line, &f->profile->lines) {
         const SimCount all = readings_at(f, line->at);
-        const double cycles = finding_cycles_of(f, line->at, part, late);
+        const double cycles = finding_cycles_of(f, line->at, part, NULL);
         if ((double)all.ideal_wavefronts < WORTH_TIMES * passes_of((double)all.first_words) ||
             finding_percent(f, cycles) < WORTH_AGAIN_PERCENT)
             continue;
         const double queued = finding_queued_of(f, line->at, part);
-        finding_save_part(f, line->at, part, late);
+        finding_save_part(f, line->at, part, NULL);
         f->must_gain = true;
         Finding *found =
             finding_add(f, line->at, cycles,
@@ -137,8 +120,7 @@ static void find_words(Finder *f, double (*passes)(const SimCount *), FindingPar
                         "%.0f clocks of a "
                         "warp%s",
                         (double)all.wavefronts / f->programs, passes(&all) / f->programs,
-                        figures(f->arena, &all), cycles, f->total,
-                        finding_queue_text(f, queued));
+                        figures(f->arena, &all), cycles, f->total, finding_queue_text(f, queued));
         if (!found)
             continue;
         const char *remedy = product_remedy(f, line->at);
@@ -148,15 +130,15 @@ static void find_words(Finder *f, double (*passes)(const SimCount *), FindingPar
 }
 
 void find_few_words(Finder *f) {
-    find_words(f, few_passes, few_part, few_clocks, few_figures);
+    find_words(f, few_passes, few_part, few_figures);
 }
 
 void find_shared_by_warps(Finder *f) {
-    find_words(f, other_passes, other_part, other_clocks, other_figures);
+    find_words(f, other_passes, other_part, other_figures);
 }
 
 void find_read_again(Finder *f) {
-    find_words(f, own_passes, own_part, own_clocks, own_figures);
+    find_words(f, own_passes, own_part, own_figures);
 }
 
 /* Of global memory, between SMs and L2: what each program reads that no other did before it. */

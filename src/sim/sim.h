@@ -226,9 +226,9 @@ typedef struct SimTime {
     double program_clocks; /* of a program alone, or of its busiest unit if that takes longer */
     const char *crowded;   /* which unit that is, of the first program; NULL: none */
     double units_us[SIM_UNITS]; /* what each unit alone would take */
-    const SimSpent *spent; /* by number of the instruction; NULL: nobody asked */
-    const SimUnits *units; /* likewise: what all warps of a program occupy */
-    const SimWait *waits;  /* likewise: for whom instructions wait, where that is known */
+    const SimSpent *spent;      /* by number of the instruction; NULL: nobody asked */
+    const SimUnits *units;      /* likewise: what all warps of a program occupy */
+    const SimWait *waits;       /* likewise: for whom instructions wait, where that is known */
     uint32_t wait_count;
     const struct SimTurn *turns; /* likewise: a turn of each innermost loop of some program */
     uint32_t turn_count;
@@ -238,10 +238,10 @@ typedef struct SimTime {
 /* What an instruction of a warp takes in a turn of a loop, in clocks since the turn began. */
 typedef struct SimEvent {
     uint32_t insn;
-    double from, to; /* it occupies its warp or its unit; `waits`: it holds the warp up */
-    double until;    /* its result is there, or what it started has ended */
-    double busy;     /* clocks of its unit */
-    double replays;  /* of `from` to `to` what bank conflicts are */
+    double from, to;   /* it occupies its warp or its unit; `waits`: it holds the warp up */
+    double until;      /* its result is there, or what it started has ended */
+    double busy;       /* clocks of its unit */
+    double replays;    /* of `from` to `to` what bank conflicts are */
     const char *queue; /* it is no instruction: all warps' work for this unit held the warp up */
     bool waits;
 } SimEvent;

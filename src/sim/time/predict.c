@@ -231,8 +231,8 @@ static void tell_spent(const GridSample *sample, size_t count, Arena *arena, Sim
     const double warps = sample->ctas * ceil((double)sample->threads / TARGET_WARP_SIZE);
     for (size_t pc = 0; pc < count; pc++) {
         const SimSpent *from = &sample->spent[pc];
-        all[pc] = (SimSpent){from->cycles / warps, from->waits / warps, from->awaited / warps,
-                             from->held / warps, from->queued / warps, from->crowded / warps};
+        all[pc] = (SimSpent){from->cycles / warps, from->waits / warps,  from->awaited / warps,
+                             from->held / warps,   from->queued / warps, from->crowded / warps};
         time->program_clocks += all[pc].crowded;
         for (int unit = 0; unit < SIM_UNITS; unit++)
             units[pc].clocks[unit] = sample->units_of[pc].clocks[unit] / sample->ctas;

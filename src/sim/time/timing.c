@@ -58,17 +58,15 @@ void timing_start(Timing *timing, uint32_t ctas, uint32_t warps) {
     for (uint32_t i = 0; i < timing->warp_count; i++) {
         double *ready = timing->warps[i].ready;
         memset(ready, 0, (timing->costs->reg_count + 1) * sizeof *ready);
-        timing->warps[i] = (WarpTime){
-            .ready = ready,
-            .maker = timing->warps[i].maker,
-            .shares = timing->warps[i].shares,
-            .window = {.ready = timing->warps[i].window.ready,
-                       .regs = timing->costs->reg_count + 1}};
+        timing->warps[i] = (WarpTime){.ready = ready,
+                                      .maker = timing->warps[i].maker,
+                                      .shares = timing->warps[i].shares,
+                                      .window = {.ready = timing->warps[i].window.ready,
+                                                 .regs = timing->costs->reg_count + 1}};
         timing->warps[i].shares.len = 0;
         timing->warps[i].window.branch = NO_PC;
         if (timing->warps[i].window.ready)
-            memset(timing->warps[i].window.ready, 0,
-                   timing->warps[i].window.regs * sizeof(double));
+            memset(timing->warps[i].window.ready, 0, timing->warps[i].window.regs * sizeof(double));
     }
     if (timing->spent) {
         memset(timing->spent, 0, (timing->insn_count + 1) * sizeof *timing->spent);
@@ -314,10 +312,9 @@ void timing_pass(Warp *warp, double when) {
     if (timing->spent && beyond > 0) {
         const double now = timing_now(warp);
         note_hold(warp, (TimeEvent){.ready = now, .end = when - beyond, .waits = true});
-        note_hold(warp, (TimeEvent){.ready = when - beyond,
-                                    .end = when,
-                                    .queues = true,
-                                    .unit = cta->busiest});
+        note_hold(
+            warp,
+            (TimeEvent){.ready = when - beyond, .end = when, .queues = true, .unit = cta->busiest});
     }
     resume(warp, when, true, NO_PC);
     if (!timing->spent)
@@ -507,14 +504,14 @@ ExecResult timing_execute(Warp *warp, const Insn *insn, uint32_t mask) {
     issue(warp, cost);
     issue_at(warp, cost, start);
     results_at(warp, cost, start + cost->latency);
-    note(warp, cost,
-         (TimeEvent){
-             .ready = start,
-             .end = start + cost->latency,
-             .issues = cost->issues,
-             .busy = cost->busy *
-                     (cost->unit < TIME_PARTITIONED ? timing->costs->figures.partitions : 1),
-             .unit = (TimeUnit)cost->unit});
+    note(
+        warp, cost,
+        (TimeEvent){.ready = start,
+                    .end = start + cost->latency,
+                    .issues = cost->issues,
+                    .busy = cost->busy *
+                            (cost->unit < TIME_PARTITIONED ? timing->costs->figures.partitions : 1),
+                    .unit = (TimeUnit)cost->unit});
     return insn->row->exec(warp, insn, mask);
 }
 

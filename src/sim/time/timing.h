@@ -43,8 +43,8 @@ typedef struct WarpTime {
 typedef struct CtaTime {
     double since, units[TIME_UNITS];
     double beyond; /* that its units were busy longer at that barrier than its last warp was away */
-    TimeUnit busiest; /* which of them that was */
-    double *users; /* clocks of a unit by program counter, unit by unit; NULL: nobody asks */
+    TimeUnit busiest;   /* which of them that was */
+    double *users;      /* clocks of a unit by program counter, unit by unit; NULL: nobody asks */
     VEC(uint32_t) used; /* which of them are not 0 */
 } CtaTime;
 
