@@ -2,6 +2,7 @@
 #include "inspect/findings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const FindingInfo finding_info[FINDING_COUNT] = {
 #define FINDING(id, title, why, remedy) {#id, title, why, remedy, find_##id},
@@ -9,6 +10,10 @@ static const FindingInfo finding_info[FINDING_COUNT] = {
 };
 
 enum { MOST_OF_A_KIND = 3 };
+
+const char *finding_name(FindingKind kind) {
+    return finding_info[kind].name;
+}
 
 static int most_to_gain_first(const void *a, const void *b) {
     const Finding *x = a, *y = b;
@@ -33,6 +38,19 @@ static void leave_out(Findings *found) {
     found->len = kept;
 }
 
+/* Consequences by the numbers of their causes, where these are told as well. */
+static void number_causes(Findings *found) {
+    for (size_t i = 0; i < found->len; i++) {
+        Finding *one = &found->data[i];
+        for (size_t j = 0; one->cause.kind && j < found->len; j++) {
+            const Finding *other = &found->data[j];
+            if (j != i && !strcmp(other->kind, one->cause.kind) &&
+                other->at.file == one->cause.at.file && other->at.line == one->cause.at.line)
+                one->follows = (uint32_t)j + 1;
+        }
+    }
+}
+
 Findings findings_make(const Trace *trace, const Profile *profile) {
     Findings found = {0};
     Finder f = {.trace = trace,
@@ -53,5 +71,6 @@ Findings findings_make(const Trace *trace, const Profile *profile) {
     if (found.len)
         qsort(found.data, found.len, sizeof *found.data, most_to_gain_first);
     leave_out(&found);
+    number_causes(&found);
     return found;
 }
