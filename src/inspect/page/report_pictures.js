@@ -29,15 +29,16 @@ function ticks(most, pixels, room) {
     return found;
 }
 
-/* A picture as wide as its place; made anew when that changes. */
+/* A picture as wide as its place; made anew when that changes, or its height where that is the place's own. */
 function fitted(place, make) {
-    let width = 0;
+    const ownHeight = place.classList.contains("sheet");
+    let width = 0, height = 0;
     const redraw = () => {
-        width = place.clientWidth;
+        [width, height] = [place.clientWidth, place.clientHeight];
         if (width)
             make(width);
     };
-    const observer = new ResizeObserver(() => place.clientWidth !== width && redraw());
+    const observer = new ResizeObserver(() => (place.clientWidth !== width || ownHeight && place.clientHeight !== height) && redraw());
     observer.observe(place);
     panelStops.push(() => observer.disconnect());
     redraw();
@@ -54,7 +55,7 @@ function linkedMarks(place) {
 /* A bar that says what it is, leads to its line and highlights it. */
 function linkedBar(link, text, ...shapes) {
     const bar = svg("g", { class: "bar", tabindex: 0, role: "button", "aria-label": text.replace(/\n/g, ", "), "data-link": link, onmouseenter: () => link >= 0 && setHot(link), onmouseleave: () => setHot(-1), onfocus: () => link >= 0 && setHot(link), onblur: () => setHot(-1) }, shapes);
-    return explains(bar, () => text, () => link >= 0 && togglePin(link, "link"));
+    return explains(bar, () => text, () => link >= 0 && togglePin(link, "picture"));
 }
 
 /* Loops */
@@ -219,7 +220,7 @@ function makeSharedPanel(body, report, side) {
         { title: "buffer", of: buffer => buffer.name, text: buffer => placeButton(side, buffer.at, buffer.name) },
         { title: "elements", of: buffer => buffer.type || "" },
         { title: "copies", numeric: true, of: buffer => buffer.copies }, { title: "bytes", numeric: true, of: buffer => buffer.bytes }, { title: "at", numeric: true, of: buffer => buffer.offset },
-        { title: "× banks", long: "wavefronts over the fewest that would do, of reading or writing, whichever is worse", numeric: true, of: buffer => conflict(buffer) || undefined, text: buffer => (conflict(buffer) ? conflict(buffer).toFixed(1) : ""), style: buffer => (conflict(buffer) > 1.05 ? "over" : "") },
+        { title: "× ideal", long: "wavefronts over the fewest that would do, of reading or writing, whichever is worse", numeric: true, of: buffer => conflict(buffer) || undefined, text: buffer => (conflict(buffer) ? conflict(buffer).toFixed(1) : ""), style: buffer => (conflict(buffer) > 1.05 ? "over" : "") },
     ];
     body.append(place, el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Buffers", vars: { flex: "0 1 430px", padding: "0" } }, sortedTable("Buffers", columns, buffers, 4, buffer => linkOf(side, buffer.at), true),
         el("p", { class: "pad quiet" }, `${bytes(report.shared.bytes)} a CTA${limit ? ` of at most ${bytes(limit)}` : ""}. Buffers that live at different steps may share addresses.`)));
@@ -256,11 +257,13 @@ function sharedPicture(shared, total, side, width, height) {
 
 /* Registers */
 
+const NO_INSTRUCTION = /^\s*(?:$|\.|\/\/|[$\w]+:|\{|\})/;
+
 /* Lines that are no instructions have no live registers; there what lives before them still does. */
 function withoutGaps(lines, stages) {
-    const text = stages.find(stage => stage.kind === "ptx")?.lines || [], noInstruction = /^\s*(?:$|\.|\/\/|[$\w]+:|\{|\})/;
+    const text = stages.find(stage => stage.kind === "ptx")?.lines || [];
     let before = 0;
-    return lines.map((live, line) => (before = live === 0 && noInstruction.test(text[line] ?? "") ? before : live));
+    return lines.map((live, line) => (before = live === 0 && NO_INSTRUCTION.test(text[line] ?? "") ? before : live));
 }
 
 /* What was really compiled, and what live counts. */
@@ -272,13 +275,14 @@ function registersText(report) {
 function makeRegistersPanel(body, report, side) {
     const place = el("div", { class: "sheet pad" }), { limit } = report.registers;
     const lines = withoutGaps(report.registers.lines, report.stages);
-    const top = lines.map((live, line) => ({ live, line })).sort((a, b) => b.live - a.live || a.line - b.line), stage = ptxStage(side);
+    const stage = ptxStage(side), isInstruction = line => !stage || !NO_INSTRUCTION.test(stage.lines[line] ?? "");
+    const top = lines.map((live, line) => ({ live, line })).sort((a, b) => b.live - a.live || isInstruction(b.line) - isInstruction(a.line) || a.line - b.line);
     const marks = registerMarks(report, limit);
     const most = new Map();
     if (stage)
         lines.forEach((live, line) => {
             const link = stage.links[line] ?? -1;
-            if (link >= 0 && live > (most.get(link)?.live || 0))
+            if (link >= 0 && isInstruction(line) && live > (most.get(link)?.live || 0))
                 most.set(link, { link, live, line });
         });
     const show = line => page.view.showPtx(side, line);
@@ -289,7 +293,7 @@ function makeRegistersPanel(body, report, side) {
             { title: "line", of: row => row.link, text: row => el("button", { class: "bare", type: "button", onclick: () => setPin(row.link, "link") }, lineText(row.link, side).replace("line ", "")) },
             { title: "live", long: "most 32-bit values, before allocation, that are live at one of its instructions", numeric: true, of: row => row.live },
             { title: "PTX", long: "line of the PTX where they are", numeric: true, of: row => row.line + 1, text: row => el("button", { class: "bare", type: "button", onclick: () => show(row.line) }, String(row.line + 1)) },
-            { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceText(row.link).trim(), style: () => "text" },
+            { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceSpan(row.link), style: () => "text" },
         ], [...most.values()], 1, row => row.link)));
     let cursor = top.length ? top[0].line : 0;
     const say = line => `PTX line ${line + 1}: ${plural(lines[line], "value")} live, before allocation${line === top[0].line ? ", the most" : ""}${stage ? `\n${(stage.lines[line] || "").trim() || "(no instruction)"}` : ""}${stage && stage.links[line] >= 0 ? `\n${lineText(stage.links[line], side)}: ${sourceText(stage.links[line]).trim()}` : ""}`;

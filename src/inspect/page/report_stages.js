@@ -20,9 +20,11 @@ class Stages {
         on("pin", origin => {
             if (page.pin >= 0)
                 this.all().filter(pane => pane !== origin).forEach(pane => pane.follow(page.pin));
-            if (origin === "link" && page.pin >= 0) {
+            if (page.pin >= 0 && (origin === "link" || origin === "picture")) {
                 this.source.list.go(rowOfLink(page.pin), true);
-                openCode();
+                this.source.list.say();
+                if (origin === "link")
+                    openCode();
             }
         });
         on("heat", () => this.show());
