@@ -332,7 +332,7 @@ function showHelp() {
         el("dl", {}, KEYS.map(([keys, what]) => [el("dt", {}, keys.split(" ").map(key => key === ".." ? ".. " : [el("kbd", {}, key), " "])), el("dd", {}, what)])),
         el("h2", {}, "Reading the page"),
         el("p", {}, "The stripe beside a line has the colour of the source line that it comes from. Pointing at a line highlights its lines in the other pane; a click or Enter keeps them highlighted. The strip at the right of a pane is an overview of the whole text: highlighted lines, changes, remarks, and the part in view."),
-        el("p", {}, "A green + marks lines that the previous stage does not have; a dashed line is where lines were removed. Numbers of values are not compared, since one new op renumbers all that follow. Counts come from the simulator; times are its prediction for the device."),
+        el("p", {}, "Numbers of stages are those of the compiler's passes: one that changed nothing has no stage, so that numbers are left out. A green + marks lines that the previous stage does not have; a dashed line is where lines were removed. Numbers of values are not compared, since one new op renumbers all that follow. Counts come from the simulator; times are its prediction for the device."),
         el("dl", {}, TERMS.map(([term, what]) => [el("dt", {}, term), el("dd", {}, what)])));
     document.body.append(dialog);
     openHelp(dialog);

@@ -84,7 +84,7 @@ class Stages {
         const step = page.steps[page.stage];
         if (!step)
             return;
-        this.picker.title = step.summary || step.title;
+        this.picker.title = `${step.summary || step.title}\nNumbers are those of the passes; a pass that changed nothing has no stage.`;
         this.about.textContent = this.about.title = step.summary || "";
         if (this.panes.length > 1)
             this.showTwo(step);

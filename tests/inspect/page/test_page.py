@@ -392,7 +392,7 @@ def test_figures(setting):
     same(page.value("(pane => pane.rows[pane.hottestOf(pane.rowsOfLink(page.pin))].line)(page.view.panes[0])"), 45, "where most clocks of line 13 go by")
     assert page.value("page.view.panes[0].list.inSight(45)"), "the hottest instruction of the line is not in sight"
     same(page.value("[...document.querySelectorAll('.finding .cost')].map(line => line.textContent)"), ["gains at most 2.90 µs of 7.25 µs (40 %) · 60 % of a warp's cycles", "gains at most 1.45 µs of 7.25 µs (20 %) · 55 % of a warp's cycles"])
-    assert "shares may sum to more or less than 100 %" in page.value("document.querySelector('.overlap').textContent")
+    assert "a wait is in two shares" in page.value("document.querySelector('.overlap').textContent")
     text = page.value("byId('head').textContent")
     for word in ("product", "sm_90a", "40registers", "48 KiB", "shared memory", "25 %occupancy", "4 × 2 × 1", "12\u202f345", "7.25", "BLOCK=64", "num_stages=3", "Store the other way round."):
         assert word in text, f"the head lacks {word}: {text}"
