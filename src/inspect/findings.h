@@ -47,6 +47,7 @@ struct Finder {
  * f->saving, which is forgotten then. NULL where both are too little to be worth a word. */
 Finding *finding_add(Finder *f, TracePlace at, double cycles, const char *figures, ...)
     __attribute__((format(printf, 4, 5)));
+const char *finding_name(FindingKind kind);
 /* The figure of the kernel's target. */
 double finding_figure(const Finder *f, Figure figure);
 /* In percent of all clocks. */
@@ -98,9 +99,8 @@ const char *finding_stages_name(const Finder *f, const TraceLoop *loop);
  * literal. */
 Str finding_constexpr(const Finder *f, int64_t value);
 Str finding_constexpr_text(const Finder *f, const char *literal);
-/* What helps where the source itself chooses the banks, by PTX of its own or by indices; NULL: the
- * line has no such. */
-const char *finding_bank_advice(const Finder *f, TracePlace at, uint32_t ptx_line);
+/* Why and what helps where the source itself chooses the banks, by PTX of its own or by indices. */
+void finding_own_banks(const Finder *f, Finding *found);
 /* Iterations of a warp that goes around the loop, as it ran; 0: that is not known. */
 double finding_turns(const Finder *f, const TraceLoop *loop);
 /* Is it the rate of memory that the launch waits for, not its latency? */

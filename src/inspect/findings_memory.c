@@ -95,8 +95,7 @@ static void find_conflicts_counted(Finder *f) {
         if (!found)
             continue;
         found->ptx_line = finding_worst(f, line->at, conflicting_part);
-        const char *remedy = finding_bank_advice(f, line->at, found->ptx_line);
-        found->remedy = remedy ? remedy : found->remedy;
+        finding_own_banks(f, found);
     }
 }
 
@@ -317,7 +316,7 @@ void find_scalar_access(Finder *f) {
                                      access->aligned);
         if (found && aligned)
             found->remedy =
-                "Promise what is so of what the mask compares with: sizes as i32:16, or "
+                "Promise what is true of what the mask compares with: sizes as i32:16, or "
                 "tl.multiple_of in the kernel.";
     }
 }

@@ -733,6 +733,7 @@ static void put_findings(Writer *w) {
                       finding->ptx_line);
         put_real(w, finding->cycles);
         put_gain(w, finding);
+        strbuf_printf(w->out, "\"follows\": %u, ", finding->follows);
         put_text(w, "title", finding->title);
         strbuf_puts(w->out, ", ");
         put_text(w, "figures", finding->figures);

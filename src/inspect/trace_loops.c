@@ -24,6 +24,7 @@ static const uint8_t kind_of_op[OP_COUNT] = {
     [OP_grid_wait] = TRACE_OP_WAIT + 1,          [OP_convert_layout] = TRACE_OP_EXCHANGE + 1,
     [OP_reduce] = TRACE_OP_EXCHANGE + 1,         [OP_scan] = TRACE_OP_EXCHANGE + 1,
     [OP_gather] = TRACE_OP_EXCHANGE + 1,         [OP_histogram] = TRACE_OP_EXCHANGE + 1,
+    [OP_effect_asm] = TRACE_OP_INLINE + 1,       [OP_inline_asm] = TRACE_OP_INLINE + 1,
 };
 
 static TraceOpKind kind_of(const Op *op) {

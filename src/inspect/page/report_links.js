@@ -281,7 +281,11 @@ function heatOf(metric, scale, record) {
         return ratio > 0 ? { text: `${ratio.toFixed(ratio < 10 ? 2 : 1)}×`, part: scale.most > 1 ? (ratio - 1) / (Math.max(scale.most, 2) - 1) : 0 } : null;
     }
     const share = value / scale.total;
-    return { waits: metric.waits ? clamp((metric.waits(record) || 0) / value, 0, 1) : 0, text: metric.id === "instructions" ? brief(value) : share < 0.0005 ? "0 %" : `${(100 * share).toFixed(1)} %`, part: value / scale.most };
+    return { waits: metric.waits ? clamp((metric.waits(record) || 0) / value, 0, 1) : 0, text: metric.id === "instructions" ? brief(value) : shareText(share), part: value / scale.most };
+}
+
+function shareText(share) {
+    return share < 0.00005 ? "<0.01 %" : `${(100 * share).toFixed(share < 0.001 ? 2 : 1)} %`;
 }
 
 /* All figures of a record in words. */

@@ -95,7 +95,7 @@ function openCode() {
 /* A table that its heads sort. Columns are {title, of(row) -> value, text(row) -> text or node, style, numeric}. */
 function sortedTable(label, columns, rows, first, linkOfRow, rising) {
     let by = first, down = !rising;
-    const heads = columns.map((column, index) => el("th", { scope: "col", class: column.numeric ? "" : "left" }, el("button", { type: "button", title: column.long || "", onclick: () => {
+    const heads = columns.map((column, index) => el("th", { scope: "col", class: `${column.numeric ? "" : "left"}${column.title === "source" ? " text" : ""}` }, el("button", { type: "button", title: column.long || "", onclick: () => {
         down = by === index ? !down : Boolean(column.numeric);
         by = index;
         fillRows();
@@ -105,7 +105,7 @@ function sortedTable(label, columns, rows, first, linkOfRow, rising) {
     const fillRows = () => {
         heads.forEach((head, index) => {
             head.setAttribute("aria-sort", index !== by ? "none" : down ? "descending" : "ascending");
-            head.firstChild.textContent = columns[index].title + (index === by ? (down ? " ▾" : " ▴") : "");
+            head.firstChild.textContent = columns[index].title + (index === by ? (down ? "\u00a0▾" : "\u00a0▴") : "");
         });
         const order = rows.map((row, index) => [columns[by].of(row), index]).sort(([a, i], [b, j]) => ((a === undefined) - (b === undefined)) || (typeof a === "string" ? a.localeCompare(b) : a - b) * (down ? -1 : 1) || i - j);
         body.replaceChildren(...order.map(([, index]) => {
@@ -130,7 +130,7 @@ function makeLinesPanel(body, report, side) {
     const cycles = profile.metrics.find(metric => metric.id === "cycles")?.lines.total;
     const columns = [
         { title: "line", of: row => row.link, text: row => el("button", { class: "bare", type: "button", onclick: () => setPin(row.link, "link") }, lineText(row.link, side).replace("line ", "")) },
-        { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceText(row.link).trim(), style: () => "text" },
+        { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceSpan(row.link), style: () => "text" },
         number("cycles", "cycles", "clocks that a warp spends at the line, the mean of all"),
         cycles && { title: "%", long: "of all cycles", numeric: true, of: ({ record }) => record.cycles, text: ({ record }) => record.cycles ? (100 * record.cycles / cycles).toFixed(1) : "" },
         profile.linkWaits.size && number("caused_cycles", "cause", "the same clocks, where a wait counts at the line that is waited for"),
@@ -143,13 +143,23 @@ function makeLinesPanel(body, report, side) {
     const first = Math.max(2, columns.findIndex(column => column.title === "cycles"));
     body.classList.add("flow");
     body.append(el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of lines", vars: { flex: "1 1 0", padding: "0" } }, sortedTable("Figures by line of the source", columns, rows, first, row => row.link)),
-        el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 300px" } }, timeBars(report.profile.launch), latencyBars(report, side), classBars(report.profile), trafficTable(report.profile)));
+        el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 clamp(280px, 19vw, 300px)" } }, timeBars(report.profile.launch), latencyBars(report, side), classBars(report.profile), trafficTable(report.profile)));
 }
 
-/* For whom a line waits most, but for itself. */
+/* The text of a line as a cell, whole in its title. */
+function sourceSpan(link) {
+    const text = sourceText(link).trim();
+    return el("span", { title: text }, text);
+}
+
+/* For whom a line waits most: another line, others, or where neither is most of it itself: what its own instructions make. */
 function waitsColumn(profile, side) {
-    const most = ({ link, record }) => (profile.linkWaits.get(link) || []).slice(0, 1).find(wait => wait.cycles >= 0.3 * record.wait_cycles), name = wait => (typeof wait.other === "string" ? wait.other : lineText(wait.other, side));
-    return profile.linkWaits.size > 0 && { title: "waits for", long: "what most of the waiting is for", of: row => most(row) && name(most(row)), text: row => {
+    const own = ({ link, record }) => record.wait_cycles - (profile.linkWaits.get(link) || []).reduce((sum, wait) => sum + wait.cycles, 0);
+    const most = row => {
+        const [first] = profile.linkWaits.get(row.link) || [], rest = own(row);
+        return rest >= 0.05 && rest > (first?.cycles || 0) ? { other: "itself", cycles: rest } : first;
+    }, name = wait => (typeof wait.other === "string" ? wait.other : lineText(wait.other, side));
+    return profile.linkWaits.size > 0 && { title: "waits for", long: "what most of the waiting is for; itself: what other instructions of the line make", of: row => most(row) && name(most(row)), text: row => {
         const wait = most(row);
         return wait && (typeof wait.other === "string" ? wait.other : el("button", { class: "bare", type: "button", title: sourceText(wait.other).trim(), onclick: () => setPin(wait.other, "link") }, name(wait)));
     } };
@@ -169,8 +179,9 @@ function timeBars(launch) {
 /* The parts that the launch's time is the sum of: [title, microseconds, what it is]. */
 function partsOf(time) {
     const parts = time?.parts;
-    return parts ? [["any launch", parts.launch, "what a launch takes that does nothing"], [`by ${parts.name}`, parts.longest, "the longest of the least times"], ["beside it", parts.beside, "the part of the other least times that does not hide behind the longest"],
-        ["longest program", parts.uneven, "some programs take longer than the mean"], ["fetching code", parts.code, "machine code comes from L2 once"]].filter(([, part]) => part > 0.004) : [];
+    return parts ? [["empty launch", parts.launch, "what a launch takes that does nothing"], [parts.name, parts.longest, "the longest of the least times"],
+        ["others beside it", parts.beside, "the other least times hide behind the longest, but not wholly: two limits a and b together take the cube root of a³ + b³. One as long as the longest adds 26 % to it, one half as long 4 %"],
+        ["longest program", parts.uneven, "some programs take longer than the mean"], ["fetching code", parts.code, "machine code comes from L2 once, which hides behind the rest in the same way: the shorter that is, the more it shows"]].filter(([, part]) => part > 0.004) : [];
 }
 
 function timeParts(launch) {

@@ -37,7 +37,7 @@ FORM = {
                             "addresses": [int]}],
                 "waits": [{"line": int, "for": int, "cycles": NUMBER}]},
     "pictures": [{"title": str, "svg": str}],
-    "findings": [{"at": PLACE, "kind": str, "ptx_line": int, "cycles": NUMBER, "share": (*NUMBER, type(None)),
+    "findings": [{"follows": int, "at": PLACE, "kind": str, "ptx_line": int, "cycles": NUMBER, "share": (*NUMBER, type(None)),
                   "gain_us": (*NUMBER, type(None)), "after_us": (*NUMBER, type(None)), "left": (dict, type(None)), "title": str, "figures": str, "why": str, "try": str}],
 }
 wrong = []
