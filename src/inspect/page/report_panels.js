@@ -206,8 +206,8 @@ function timeParts(report) {
     const names = [...new Set(columns.flatMap(({ time }) => SUM.filter(([part]) => time.parts[part] > 0.004).map(([part]) => part)))], cells = of => columns.map(column => el("td", { title: of(column.time)[1] || null }, of(column.time)[0]));
     return [el("h3", {}, `What the ${micros(launch.microseconds)} µs of the launch are`), el("table", { class: "figures", "aria-label": "Parts of the launch's time" },
         el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "left" }, ""), columns.map(column => el("th", { scope: "col", title: column.long }, column.title)))),
-        el("tbody", {}, SUM.filter(([part]) => names.includes(part)).map(([part, title, what]) => el("tr", {}, el("td", { class: "left", title: what }, part === "longest" ? launch.parts.name : title), cells(time => [micros(time.parts[part]), part === "longest" ? `by ${time.parts.name}` : ""]))),
-            el("tr", {}, el("td", { class: "left" }, el("b", {}, "sum")), cells(time => [micros(time.microseconds), ""])))),
+        el("tbody", {}, SUM.filter(([part]) => names.includes(part)).map(([part, title, what]) => el("tr", {}, el("td", { class: "left", title: what, vars: { "white-space": "normal", "font-family": "inherit" } }, part === "longest" ? launch.parts.name : title), cells(time => [micros(time.parts[part]), part === "longest" ? `by ${time.parts.name}` : ""]))),
+            el("tr", {}, el("td", { class: "left", vars: { "font-family": "inherit" } }, el("b", {}, "sum")), cells(time => [micros(time.microseconds), ""])))),
         gains.length > 0 && el("p", { class: "quiet" }, `${gains.map(({ number }) => number).join(", ")}: without the finding of that number, in the order of the cards.${gains.map(({ finding, number }) => (finding.left.parts.name === launch.parts.name ? "" : ` In ${number} the longest is ${finding.left.parts.name}.`)).join("")}`)];
 }
 
