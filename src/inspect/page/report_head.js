@@ -243,11 +243,16 @@ function waitLine(side, finding) {
 function costLine(side, finding, cause) {
     const report = page.reports[side], whole = report.profile?.launch?.microseconds, parts = [], brings = (report.findings || []).some(other => other.follows > 0 && report.findings[other.follows - 1] === finding);
     if (finding.gain_us > 0 && whole > 0)
-        parts.push(el("b", {}, `gains at most ${micros(finding.gain_us)} µs`), ` of ${micros(whole)} µs (${percent(finding.gain_us / whole)})`, brings ? ", with what follows from it" : "");
+        parts.push(el("b", {}, `gains at most ${micros(finding.gain_us)} µs`), ` of ${micros(whole)} µs (${percent(finding.gain_us / whole)})`, brings ? ", with what follows from it" : "", cause ? "" : afterText(finding));
     if (finding.share > 0)
         parts.push(parts.length ? ` · ` : "", `${percent(finding.share)} of a warp's cycles`);
     const from = cause && el("p", { class: "from" }, "↳ follows from ", placeButton(side, cause.at) || cause.title, finding.gain_us > 0 && cause.gain_us > 0 ? ": its gain is part of that one's" : "");
     return [from, parts.length ? el("p", { class: "cost", title: COST_TERMS }, parts) : ""];
+}
+
+/* What of a gain is left when the first of all findings is mended: less where both are of the same time. */
+function afterText({ after_us: after }) {
+    return typeof after !== "number" ? "" : after > 0 ? `, ${micros(after)} µs of it or less once the first is mended` : ", nothing once the first is mended";
 }
 
 /* What a launch takes that a finding is mended in: no gain goes below it. */
