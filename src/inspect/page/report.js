@@ -52,8 +52,16 @@ function showBeginning() {
     const link = [...page.reports.flatMap((report, side) => (report.findings || []).map(finding => linkOf(side, finding.at))), ...costliestLines(), ...kernelLines(), ...page.hues.keys()].find(candidate => candidate >= 0);
     if (page.pin < 0 && link !== undefined) {
         page.view.all().forEach(pane => pane.follow(link));
-        page.view.source.list.go(rowOfLink(link), true);
+        showKernel(page.view.source.list, rowOfLink(link));
     }
+}
+
+/* As much of the kernel as there is room for, with that row: what stands above it is imports and helpers. */
+function showKernel(list, row) {
+    const first = kernelLines()[0] ?? -1;
+    if (first >= 0 && fileOfLink(first) === page.view.source.file && rowOfLink(first) < row)
+        list.box.scrollTop = Math.max(0, rowOfLink(first) - 1) * ROW;
+    list.go(row, true);
 }
 
 function makeCode() {

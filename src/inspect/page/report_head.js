@@ -26,7 +26,13 @@ const FACTS = [
     { name: "occupancy", title: "occupancy", better: 1, write: value => `${Number((100 * value).toFixed(1))} %` },
 ];
 
-/* What a launch costs, as facts: [title, text, value, better]. */
+/* How a program's clocks come about. */
+function cyclesText(launch) {
+    const more = (launch.cycles || 0) - (launch.alone_cycles || 0);
+    return `clocks of a program from its beginning to its end: ${count(Math.round(launch.alone_cycles || launch.cycles))} by latency${more >= 1 ? `, and ${count(Math.round(more))} more in which its warps keep a unit busy` : ""}${launch.warp_cycles ? `. Of these a warp lives ${count(Math.round(launch.warp_cycles))}, the mean of its warps: shares are of that` : ""}`;
+}
+
+/* What a launch costs, as facts: [title, text, value, better, what it is]. */
 function launchFacts(report) {
     const launch = report.profile?.launch;
     if (!launch)
@@ -34,8 +40,8 @@ function launchFacts(report) {
     return [
         ["grid", (launch.grid || []).join(" × "), null, 0],
         ["", (launch.arguments || []).filter(text => !text.includes("[")).join("  "), null, 0],
-        ["cycles per program", count(launch.cycles), launch.cycles, -1],
-        [`µs predicted${launch.device ? ` on ${launch.device}` : ""}`, launch.microseconds === undefined ? "" : micros(launch.microseconds), launch.microseconds, -1],
+        ["cycles per program", count(launch.cycles), launch.cycles, -1, cyclesText(launch)],
+        [`µs predicted${launch.device ? ` on ${launch.device}` : ""}`, launch.microseconds === undefined ? "" : micros(launch.microseconds), launch.microseconds, -1, partsOf(launch).map(([title, part]) => `${micros(part)} ${title}`).join(" + ")],
     ].filter(([, text, value]) => text !== "" && value !== undefined && value !== 0);
 }
 
@@ -69,8 +75,8 @@ function factRows(report) {
     for (const [name, value] of Object.entries(facts))
         if (!known.has(name) && value !== null && typeof value !== "object")
             rows.push({ title: name.replace(/_/g, " "), short: name.replace(/_/g, " "), text: count(value), value, better: 0 });
-    for (const [title, text, value, better] of launchFacts(report))
-        rows.push({ title, short: title, text, value, better });
+    for (const [title, text, value, better, long] of launchFacts(report))
+        rows.push({ title, short: title, text, value, better, long });
     return rows;
 }
 
@@ -114,7 +120,7 @@ function makeHead() {
 
 function factStrip(report) {
     return el("div", { class: "facts" }, factRows(report).filter(row => !row.skip).map(row =>
-        el("span", { class: `fact ${row.bad ? "bad" : ""}`, title: row.text.length > 40 ? row.text : null }, row.before && el("span", { class: "quiet" }, `${row.title} `), row.value !== true && el("b", {}, row.text),
+        el("span", { class: `fact ${row.bad ? "bad" : ""}`, title: row.long || (row.text.length > 40 ? row.text : null) }, row.before && el("span", { class: "quiet" }, `${row.title} `), row.value !== true && el("b", {}, row.text),
             !row.before && el("span", { class: "quiet" }, row.value === 1 ? row.title.replace(/^(\w+)s\b/, "$1") : row.title))),
         !(report.findings || []).length && el("span", { class: "fact quiet" }, noFindings()));
 }
@@ -129,7 +135,7 @@ function comparedFacts() {
         const better = (x || y).better, style = by && better ? (by > 0) === (better > 0) ? "better" : "worse" : "";
         const change = known && by ? `${by > 0 ? "+" : "−"}${x.value ? `${Number((100 * Math.abs(by) / x.value).toPrecision(2))} %` : count(Math.abs(by))}${style ? ` ${style}` : ""}` : known || x?.text === y?.text ? "" : "differs";
         const same = x?.text === y?.text ? " same" : "";
-        return [el("td", { class: `mono${same}` }, x?.text ?? "–"), el("td", { class: `mono${same}` }, y?.text ?? "–"), el("td", { class: style }, change)];
+        return [el("td", { class: `mono${same}`, title: x?.long }, x?.text ?? "–"), el("td", { class: `mono${same}`, title: y?.long }, y?.text ?? "–"), el("td", { class: style }, change)];
     };
     const columns = titles.map(cells), line = (head, part) => el("tr", {}, el("th", { scope: "row" }, head), columns.map(column => column[part]));
     return el("div", { class: "beside", tabindex: 0, role: "region", "aria-label": "Facts of both" }, el("table", { class: "sides", "aria-label": "Facts of both" },
@@ -243,11 +249,16 @@ function waitLine(side, finding) {
 function costLine(side, finding, cause) {
     const report = page.reports[side], whole = report.profile?.launch?.microseconds, parts = [], brings = (report.findings || []).some(other => other.follows > 0 && report.findings[other.follows - 1] === finding);
     if (finding.gain_us > 0 && whole > 0)
-        parts.push(el("b", {}, `gains at most ${micros(finding.gain_us)} µs`), ` of ${micros(whole)} µs (${percent(finding.gain_us / whole)})`, brings ? ", with what follows from it" : "");
+        parts.push(el("b", {}, `gains at most ${micros(finding.gain_us)} µs`), ` of ${micros(whole)} µs (${percent(finding.gain_us / whole)})`, brings ? ", with what follows from it" : "", cause ? "" : afterText(finding));
     if (finding.share > 0)
         parts.push(parts.length ? ` · ` : "", `${percent(finding.share)} of a warp's cycles`);
     const from = cause && el("p", { class: "from" }, "↳ follows from ", placeButton(side, cause.at) || cause.title, finding.gain_us > 0 && cause.gain_us > 0 ? ": its gain is part of that one's" : "");
     return [from, parts.length ? el("p", { class: "cost", title: COST_TERMS }, parts) : ""];
+}
+
+/* What of a gain is left when the first of all findings is mended: less where both are of the same time. */
+function afterText({ after_us: after }) {
+    return typeof after !== "number" ? "" : after > 0 ? `, at most ${micros(after)} µs once the first is mended` : ", nothing once the first is mended";
 }
 
 /* What a launch takes that a finding is mended in: no gain goes below it. */
@@ -313,6 +324,7 @@ const KEYS = [
 /* What figures are called. */
 const TERMS = [
     ["cycles", "clocks that a warp spends at the line, the mean of a program's warps, with those that units stay busy after them; all lines add up to the warp's life. Hatched: waiting"],
+    ["cycles per program", "clocks from its beginning to its end: by latency, or as long as its warps keep a unit busy. A warp may live shorter than its program"],
     ["cause", "the same clocks, but a wait counts at what is waited for: of several copies at the one that ends last"],
     ["waited", "clocks that a warp stands still at the line"], ["awaited", "clocks that a warp stands still elsewhere for a result of the line"],
     ["gains at most", "time of the launch minus the time predicted without this cause and what follows from it, all else unchanged; gains of several causes overlap"],

@@ -157,7 +157,7 @@ def wide():
     advice = "The product at line 13 is done by threads, which fetch its operands for each few multiply-adds. On tensor cores, which take each operand once, this goes too. "
     finding = lambda kind, line, title, follows, figures, more: {"at": [0, line] if line else 0, "kind": kind, "ptx_line": 14 if line else 0, "title": title, "follows": follows, "figures": figures, "why": "A wavefront is one pass through the banks of shared memory. " * 3, **more}
     made["findings"] = [finding("fma_dot", 13, "a product by threads", 0, "64 x 64 x 32 of f32 by fma; 6715 of 14911 clocks of a warp go there", {**costs(4.0, 0.6), "try": "Give -D PRECISION=\"'tf32'\", or \"tf32x3\" where the result has to be as exact as with fp32; or load 16-bit operands."}),
-                        finding("bank_conflicts", 14, "bank conflicts", 0, "32.0 wavefronts where 1 would do", {**costs(2.5, 0.3), "try": advice + "Or load less."}),
+                        finding("bank_conflicts", 14, "bank conflicts", 0, "32.0 wavefronts where 1 would do", {**costs(2.5, 0.3), "after_us": 2.25, "try": advice + "Or load less."}),
                         finding("few_words", 12, "few words", 1, "8192 wavefronts of a program read here", {**costs(1.0, 0.2), "try": advice}),
                         finding("small_grid", 0, "fewer programs", 0, "1 CTA for 132 SMs of an H200", {"gain_us": None, "share": None, "left": None, "try": "Launch more programs: smaller blocks, or split what a program loops over."})]
     return made
