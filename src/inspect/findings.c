@@ -51,12 +51,6 @@ static void add_after(Finder *f) {
         const double after = report_hundredths(first->left->us) - us;
         finding->after = after > 0.005 ? after : 0;
         finding->has_after = true;
-        finding->figures =
-            finding->after > 0
-                ? str_format(f->arena, "%s; once the first finding is mended about %.2f us",
-                             finding->figures, finding->after)
-                : str_format(f->arena, "%s; once the first finding is mended nothing",
-                             finding->figures);
     }
 }
 

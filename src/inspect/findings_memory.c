@@ -109,11 +109,10 @@ static void find_conflicts_predicted(Finder *f) {
 }
 
 const char *finding_queue_text(const Finder *f, double queued) {
-    return queued >= 1 ? str_format(f->arena,
-                                    ", %.0f of them waiting until it has done what all "
-                                    "warps ask for",
-                                    queued)
-                       : "";
+    return queued >= 1
+               ? str_format(f->arena, ", of which a warp is in a queue for a busy unit for %.0f",
+                            queued)
+               : "";
 }
 
 void find_bank_conflicts(Finder *f) {
