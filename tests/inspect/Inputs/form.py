@@ -149,6 +149,11 @@ def check_report(report):
         for line in report["profile"]["ptx"]:
             if line["wait_cycles"] + line["queued_cycles"] > line["cycles"] + 0.3 or line["wavefronts"] > 1.01 * line["shared_clocks"] * programs(report) + 64:
                 wrong.append(f"PTX {line['line']}: of {line['cycles']} clocks {line['wait_cycles']} are waits and {line['queued_cycles']} a queue; {line['wavefronts']} wavefronts in {line['shared_clocks']} clocks")
+        launch, shared = report["profile"]["launch"], sum(line["shared_clocks"] for line in report["profile"]["lines"])
+        if launch["rounds"] == launch["ctas_at_once"] == 1 and launch["bounds"]["latency"] > 0.5 and "shared memory and L1" in launch["units"]:
+            told = launch["units"]["shared memory and L1"] * launch["alone_cycles"] / launch["bounds"]["latency"]
+            if abs(told - shared) > 0.02 * launch["alone_cycles"]:
+                wrong.append(f"shared memory and L1 is busy for {told:.0f} clocks by its least time, for {shared:.0f} by lines")
         for name in COUNTS:
             by_line, by_ptx = (sum(line[name] for line in report["profile"][part]) for part in ("lines", "ptx"))
             if abs(by_line - by_ptx) > 0.1 * len(report["profile"]["ptx"]) + 1e-6:

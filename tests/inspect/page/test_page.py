@@ -439,6 +439,14 @@ def test_pictures(setting):
     page.close()
 
 
+def test_shares(setting):
+    """Waits are shares of the same cycles as their neighbours."""
+    page = setting.open("one", "heat=cycles,waits&panel=lines")
+    cells = dict(page.value("""[...document.querySelectorAll('[aria-label="Source"] .row')].map(row => [row.querySelector('.no').textContent, [...row.querySelectorAll('.heat')].map(cell => cell.textContent)])"""))
+    same(cells["13"], ["60.0 %", "2.6 %"])
+    page.close()
+
+
 def test_turns(setting):
     """A loop that ran is shown as it ran beside what schedules have; conflicts are pieces of their own. Each says which it is."""
     captions = "[...document.querySelectorAll('.panel figcaption')].map(caption => caption.textContent)"
