@@ -143,7 +143,7 @@ function makeLinesPanel(body, report, side) {
     const first = Math.max(2, columns.findIndex(column => column.title === "cycles"));
     body.classList.add("flow");
     body.append(el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of lines", vars: { flex: "1 1 0", padding: "0" } }, sortedTable("Figures by line of the source", columns, rows, first, row => row.link)),
-        el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 clamp(262px, 19vw, 300px)" } }, timeBars(report.profile.launch), latencyBars(report, side), classBars(report.profile), trafficTable(report.profile)));
+        el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 clamp(280px, 19vw, 300px)" } }, timeBars(report.profile.launch), latencyBars(report, side), classBars(report.profile), trafficTable(report.profile)));
 }
 
 /* The text of a line as a cell, whole in its title. */
