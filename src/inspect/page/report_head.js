@@ -178,6 +178,11 @@ function findingCards() {
     return [el("div", { class: "overlap quiet" }, el("span", { class: "grow" }, overlapNote()), all), strip];
 }
 
+/* By which other parts of the page name a finding. */
+function numberOf(side, finding) {
+    return page.reports[side].findings.indexOf(finding) + 1;
+}
+
 /* What is wrong, what it costs and what to try are always there; why, and by which figures, on demand. */
 function findingCard(finding, side, sides) {
     const cause = finding.follows > 0 ? page.reports[side].findings[finding.follows - 1] : null, costs = finding.gain_us > 0 || finding.share > 0;
@@ -191,7 +196,7 @@ function findingCard(finding, side, sides) {
             node.scrollIntoView({ block: "nearest", inline: "nearest" });
     };
     const node = el("article", { class: `finding${cause ? " follows" : costs ? "" : " aside"}` },
-        el("h2", {}, el("span", {}, page.reports.length > 1 && sides.map(of => [el("span", { class: `side ${"ab"[of]}` }, "AB"[of]), " "]), finding.title),
+        el("h2", {}, el("span", {}, page.reports.length > 1 && sides.map(of => [el("span", { class: `side ${"ab"[of]}` }, "AB"[of]), " "]), el("span", { class: "number" }, numberOf(side, finding)), " ", el("span", { class: "title" }, finding.title)),
             el("span", { class: "places" }, finding.ptx_line > 0 && ptxButton(side, finding), placeButton(side, finding.at), why)),
         costLine(side, finding, cause),
         !costs && finding.figures && el("p", {}, figuresWords(finding.figures)),
@@ -252,13 +257,13 @@ function costLine(side, finding, cause) {
         parts.push(el("b", {}, `gains at most ${micros(finding.gain_us)} µs`), ` of ${micros(whole)} µs (${percent(finding.gain_us / whole)})`, brings ? ", with what follows from it" : "", cause ? "" : afterText(finding));
     if (finding.share > 0)
         parts.push(parts.length ? ` · ` : "", `${percent(finding.share)} of a warp's cycles`);
-    const from = cause && el("p", { class: "from" }, "↳ follows from ", placeButton(side, cause.at) || cause.title, finding.gain_us > 0 && cause.gain_us > 0 ? ": its gain is part of that one's" : "");
+    const from = cause && el("p", { class: "from" }, `↳ follows from ${numberOf(side, cause)}, `, placeButton(side, cause.at) || cause.title, finding.gain_us > 0 && cause.gain_us > 0 ? ": its gain is part of that one's" : "");
     return [from, parts.length ? el("p", { class: "cost", title: COST_TERMS }, parts) : ""];
 }
 
 /* What of a gain is left when the first of all findings is mended: less where both are of the same time. */
 function afterText({ after_us: after }) {
-    return typeof after !== "number" ? "" : after > 0 ? `, about ${micros(after)} µs once the first is mended` : ", nothing once the first is mended";
+    return typeof after !== "number" ? "" : after > 0 ? `, about ${micros(after)} µs once 1 is mended` : ", nothing once 1 is mended";
 }
 
 /* What a launch takes that a finding is mended in: no gain goes below it. */

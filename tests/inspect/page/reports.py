@@ -149,10 +149,10 @@ def ran():
 def wide():
     """A report with all that there can be in its table, and findings with long advice, one of which follows from another."""
     made = report()
-    every = {"warps": 32768, "threads": 1048576, "divergent": 1024, "sectors": 4096, "ideal_sectors": 512, "wavefronts": 88320, "ideal_wavefronts": 8832, "wait_cycles": 3738.2, "awaited_cycles": 3917.1, "cycles": 7270.1}
+    every = {"warps": 32768, "threads": 1048576, "divergent": 1024, "sectors": 4096, "ideal_sectors": 512, "wavefronts": 88320, "ideal_wavefronts": 8832, "wait_cycles": 3738.2, "awaited_cycles": 3917.1, "queued_cycles": 2642.3, "shared_clocks": 88320, "cycles": 7270.1}
     for line in made["profile"]["lines"]:
         line.update(every)
-    made["profile"]["launch"]["warp_cycles"] = 36350.5
+    made["profile"]["launch"].update(warp_cycles=36350.5, parts={"launch": 1.4, "longest": 5.0, "beside": 0.7, "uneven": 0, "code": 0.15, "name": "shared memory"})
     costs = lambda gain, share: {"gain_us": gain, "share": share, "left": {"microseconds": 7.25 - gain, "parts": {"launch": 1.4, "longest": 1.75, "beside": 0.4, "uneven": 0, "code": 0.15, "name": "shared memory"}}}
     advice = "The product at line 13 is done by threads, which fetch its operands for each few multiply-adds. On tensor cores, which take each operand once, this goes too. "
     finding = lambda kind, line, title, follows, figures, more: {"at": [0, line] if line else 0, "kind": kind, "ptx_line": 14 if line else 0, "title": title, "follows": follows, "figures": figures, "why": "A wavefront is one pass through the banks of shared memory. " * 3, **more}
