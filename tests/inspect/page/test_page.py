@@ -595,7 +595,7 @@ def test_follows(setting):
     same(page.value("[...document.querySelectorAll('.finding')].map(card => [card.querySelector('.title').textContent, card.querySelector('.from')?.textContent || '', card.className])"),
          [["a product by threads", "", "finding"], ["few words", "↳ follows from 1, line 13: its gain is part of that one's", "finding follows"], ["bank conflicts", "", "finding"], ["fewer programs", "", "finding aside"]])
     same(page.value("[...document.querySelectorAll('.finding')].map(card => card.querySelector('.cost')?.textContent || '')"),
-         ["gains at most 4.00 µs of 7.25 µs (55 %), with what follows from it · 60 % of a warp's cycles", "gains at most 1.00 µs of 7.25 µs (14 %) · 20 % of a warp's cycles", "gains at most 2.50 µs of 7.25 µs (34 %), at most 2.25 µs once 1 is mended · 30 % of a warp's cycles", ""])
+         ["gains at most 4.00 µs of 7.25 µs (55 %), with what follows from it · 60 % of a warp's cycles", "gains at most 1.00 µs of 7.25 µs (14 %) · 20 % of a warp's cycles", "gains at most 2.50 µs of 7.25 µs (34 %), about 2.25 µs once 1 is mended · 30 % of a warp's cycles", ""])
     same(page.value("[...document.querySelectorAll('.finding .number')].map(number => number.textContent)"), ["1", "3", "2", "4"], "numbers as in the report")
     page.click(".finding .from button")
     same(page.value("page.pin"), 12, "to the line of the cause")
