@@ -197,7 +197,8 @@ static void test_spent(void **state) {
     assert_true(8 * spent_at(conflicts, "st.shared").cycles >
                 10 * spent_at(conflicts, "bar.sync 1").waits);
     assert_true(spent_at(conflicts, "st.shared").cycles > 4 * 31);
-    /* What all warps wait for there is told apart from what each executes, and is none of a wait. */
+    /* What all warps wait for there is told apart from what each executes, and is none of a wait.
+     */
     const SimSpent at_barrier = spent_at(conflicts, "st.shared");
     assert_true(at_barrier.queued > 31 && at_barrier.queued > at_barrier.crowded);
     assert_true(at_barrier.cycles - at_barrier.queued - at_barrier.waits > 24);
