@@ -109,10 +109,8 @@ static void find_conflicts_predicted(Finder *f) {
 }
 
 const char *finding_queue_text(const Finder *f, double queued) {
-    return queued >= 1
-               ? str_format(f->arena, ", of which a warp is in a queue for a busy unit for %.0f",
-                            queued)
-               : "";
+    return queued >= 1 ? str_format(f->arena, ", %.0f of them in a queue for a busy unit", queued)
+                       : "";
 }
 
 void find_bank_conflicts(Finder *f) {

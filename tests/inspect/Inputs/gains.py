@@ -16,7 +16,7 @@ if any(finding["kind"] == sys.argv[3] for finding in reports[1]["findings"]):
     sys.exit("the repaired kernel has it too")
 if before - after > first["gain_us"] + 0.02:
     sys.exit(f"{before} us became {after}: more than {first['gain_us']} us less")
-queue = re.search(r"in a queue for a busy unit for (\d+)", first["figures"])
+queue = re.search(r"(\d+) of them in a queue for a busy unit", first["figures"])
 if first["kind"] == "bank_conflicts" and launch["rounds"] == 1:
     clocks = launch["alone_cycles"] * (1 - first["left"]["bounds"]["latency"] / launch["bounds"]["latency"])
     if abs(first["cycles"] - (int(queue[1]) if queue else 0) - clocks) > 0.01 * launch["alone_cycles"]:
