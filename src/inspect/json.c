@@ -1,16 +1,8 @@
 /* The report as JSON; docs/inspecting.md has its form. */
-#include "inspect/report.h"
+#include "inspect/json_parts.h"
 
 #include "ir/registers.h"
 #include "runtime/compile/build_info.h"
-
-typedef struct Writer {
-    const Report *report;
-    Ctx *ctx;
-    StrBuf *out;
-    VEC(uint32_t) sources; /* files of the context, in the order of their first mention */
-    VEC(uint32_t) numbers; /* by file: its place in `sources`, + 1 */
-} Writer;
 
 /* Parts */
 
@@ -35,7 +27,7 @@ static uint32_t source_number(Writer *w, uint32_t file) {
     return w->numbers.data[file] - 1;
 }
 
-static void put_place(Writer *w, TracePlace at) {
+void json_place(Writer *w, TracePlace at) {
     if (at.file && at.line)
         strbuf_printf(w->out, "[%u, %u]", source_number(w, at.file), at.line);
     else
@@ -46,22 +38,27 @@ static void put_places(Writer *w, const TracePlaces *places) {
     strbuf_putc(w->out, '[');
     for (size_t i = 0; i < places->len; i++) {
         strbuf_puts(w->out, i ? ", " : "");
-        put_place(w, places->data[i]);
+        json_place(w, places->data[i]);
     }
     strbuf_putc(w->out, ']');
 }
 
-static void put_text(Writer *w, const char *name, const char *text) {
+void json_text(Writer *w, const char *name, const char *text) {
     strbuf_printf(w->out, "\"%s\": ", name);
     strbuf_json(w->out, str_from(text ? text : ""));
 }
 
 /* A number of clocks and the like, which no reader wants to the last digit. */
-static void put_real(Writer *w, double value) {
+void json_real(Writer *w, double value) {
     if (value < 0.05 && value > -0.05)
         strbuf_putc(w->out, '0');
     else
         strbuf_printf(w->out, "%.1f", value);
+}
+
+void json_clocks(Writer *w, const char *name, double clocks) {
+    strbuf_printf(w->out, ", \"%s\": ", name);
+    json_real(w, clocks);
 }
 
 /* Head */
@@ -72,7 +69,7 @@ static void put_options(Writer *w) {
     const char *separator = "";
     strbuf_printf(w->out, "\"options\": {\"num_warps\": %d, \"num_stages\": %d, \"num_ctas\": %d, ",
                   facts->meta.num_warps, func->num_stages, facts->meta.num_ctas);
-    put_text(w, "label", w->report->label);
+    json_text(w, "label", w->report->label);
     strbuf_puts(w->out, ", \"constexprs\": {");
     for (uint32_t i = 0; i < facts->param_count; i++) {
         const KernelParam *param = &facts->params[i];
@@ -166,11 +163,11 @@ static void put_stages(Writer *w) {
     strbuf_puts(w->out, "\"stages\": [");
     vec_for_each (stage, &w->report->trace->stages) {
         strbuf_printf(w->out, "%s\n{", separator);
-        put_text(w, "id", stage->id);
+        json_text(w, "id", stage->id);
         strbuf_printf(w->out, ", \"kind\": \"%s\", ", trace_kind_name[stage->kind]);
-        put_text(w, "title", stage->title);
+        json_text(w, "title", stage->title);
         strbuf_puts(w->out, ", ");
-        put_text(w, "summary", stage->summary);
+        json_text(w, "summary", stage->summary);
         strbuf_puts(w->out, ", ");
         put_lines(w, stage->text);
         strbuf_puts(w->out, ", \"at\": ");
@@ -199,9 +196,9 @@ static void put_notes(Writer *w, const Diagnostic *diagnostic) {
         if (note->is_hint)
             continue;
         strbuf_printf(w->out, "%s{\"at\": ", separator);
-        put_place(w, trace_place(w->ctx, note->span));
+        json_place(w, trace_place(w->ctx, note->span));
         strbuf_puts(w->out, ", ");
-        put_text(w, "text", note->text);
+        json_text(w, "text", note->text);
         strbuf_putc(w->out, '}');
         separator = ", ";
     }
@@ -214,11 +211,11 @@ static void put_remarks(Writer *w) {
     for (const Diagnostic *d = w->report->diags->first; d; d = d->next) {
         const Source *source = source_get(&w->ctx->sources, d->span.file);
         strbuf_printf(w->out, "%s{\"at\": ", separator);
-        put_place(w, trace_place(w->ctx, d->span));
+        json_place(w, trace_place(w->ctx, d->span));
         strbuf_printf(w->out, ", \"column\": %u, \"severity\": \"%s\", \"name\": \"%s\", ",
                       source ? source_locate(source, d->span.lo).column : 0,
                       severity_name[d->severity], diag_name(d->id));
-        put_text(w, "text", d->text);
+        json_text(w, "text", d->text);
         strbuf_puts(w->out, ", ");
         put_notes(w, d);
         strbuf_putc(w->out, '}');
@@ -262,9 +259,9 @@ static void put_layout(Writer *w, const TraceLayout *layout) {
     else
         strbuf_puts(&text, dtype_info[type->dtype].text);
     strbuf_putc(w->out, '{');
-    put_text(w, "name", layout->name);
+    json_text(w, "name", layout->name);
     strbuf_puts(w->out, ", ");
-    put_text(w, "stage", layout->stage);
+    json_text(w, "stage", layout->stage);
     strbuf_printf(w->out, ", \"memory\": \"%s\", \"shape\": [",
                   type->kind == TYPE_BUFFER ? "shared" : "registers");
     for (int d = 0; d < type->rank; d++)
@@ -316,14 +313,14 @@ static void put_shared(Writer *w) {
                   meta->target->shared_per_block, trace->steps);
     vec_for_each (buffer, &trace->buffers) {
         strbuf_printf(w->out, "%s\n{", separator);
-        put_text(w, "name", buffer->name);
+        json_text(w, "name", buffer->name);
         strbuf_puts(w->out, ", \"at\": ");
-        put_place(w, buffer->at);
+        json_place(w, buffer->at);
         strbuf_printf(w->out,
                       ", \"offset\": %" PRId64 ", \"bytes\": %" PRId64 ", \"copies\": %" PRId64
                       ", \"from\": %u, \"to\": %u, ",
                       buffer->offset, buffer->bytes, buffer->copies, buffer->from, buffer->to);
-        put_text(w, "type", buffer->type);
+        json_text(w, "type", buffer->type);
         strbuf_puts(w->out, ", \"banks\": {");
         put_conflicts(w, "read", buffer->banks_read);
         strbuf_puts(w->out, ", ");
@@ -359,161 +356,6 @@ static void put_registers(Writer *w) {
     strbuf_puts(w->out, "]}");
 }
 
-/* Loops */
-
-static void put_op(Writer *w, const TraceOp *op) {
-    strbuf_puts(w->out, "{\"text\": ");
-    strbuf_json(w->out, op->text);
-    strbuf_printf(w->out, ", \"kind\": \"%s\", \"at\": ", trace_op_kind_name[op->kind]);
-    put_place(w, op->at);
-    strbuf_puts(w->out, ", \"from\": ");
-    put_real(w, op->from);
-    strbuf_puts(w->out, ", \"to\": ");
-    put_real(w, op->to);
-    strbuf_printf(w->out, ", \"ahead\": %" PRId64 "}", op->ahead);
-}
-
-static void put_clocks(Writer *w, const char *name, double clocks) {
-    strbuf_printf(w->out, ", \"%s\": ", name);
-    put_real(w, clocks);
-}
-
-static void put_piece(Writer *w, const ProfilePiece *piece) {
-    strbuf_printf(w->out, "{\"kind\": \"%s\", \"at\": ",
-                  piece->queue ? "queue" : trace_op_kind_name[piece->kind]);
-    put_place(w, piece->at);
-    strbuf_printf(w->out, ", \"ptx\": [%u, %u], \"count\": %u", piece->first, piece->last,
-                  piece->count);
-    put_clocks(w, "from", piece->from);
-    put_clocks(w, "to", piece->to);
-    put_clocks(w, "until", piece->until);
-    put_clocks(w, "busy", piece->busy);
-    put_clocks(w, "replays", piece->replays);
-    strbuf_puts(w->out, ", ");
-    put_text(w, "unit", piece->queue);
-    strbuf_printf(w->out, ", \"waits\": %s}", piece->waits ? "true" : "false");
-}
-
-/* The unit that wavefronts take clocks of, and lines of L1. */
-static bool is_shared(unsigned unit) {
-    return !strcmp(sim_unit_name(unit), trace_unit_name[TRACE_SHARED]);
-}
-
-/* What the role's warps occupy in a turn, of units that are worth a bar: its turns are a mean of
- * all warps of the program, also of those of other roles. */
-static void put_units(Writer *w, const TraceRole *role, const ProfileLoop *ran) {
-    const double warps = (double)w->report->trace->compiled->facts.meta.threads / TARGET_WARP_SIZE;
-    const double part = role->warp_count < warps ? role->warp_count / warps : 1;
-    const char *separator = "";
-    for (unsigned unit = 0; unit < SIM_UNITS; unit++) {
-        const double clocks = part * ran->units.clocks[unit];
-        const bool shared = is_shared(unit);
-        if (clocks < 1)
-            continue;
-        strbuf_printf(w->out, "%s{\"name\": \"%s\"", separator, sim_unit_name(unit));
-        put_clocks(w, "clocks", clocks);
-        put_clocks(w, "wavefronts", shared ? part * ran->wavefronts : 0);
-        put_clocks(w, "replays", shared ? part * ran->replays : 0);
-        strbuf_putc(w->out, '}');
-        separator = ", ";
-    }
-}
-
-/* A turn as it ran; null: nothing was run, or it has a loop within. */
-static void put_run(Writer *w, const TraceRole *role) {
-    const Profile *profile = w->report->profile;
-    const ProfileLoop *ran = profile ? profile_loop(profile, w->ctx, role->loop) : NULL;
-    if (!ran || !ran->turn) {
-        strbuf_puts(w->out, "null");
-        return;
-    }
-    strbuf_printf(w->out,
-                  "{\"program\": %u, \"warp\": %u, \"turn\": %" PRIu64 ", \"turns\": %" PRIu64,
-                  ran->turn->program, ran->turn->warp, ran->turn->number, ran->turn->of);
-    put_clocks(w, "clocks", ran->turn_clocks);
-    strbuf_puts(w->out, ", \"units\": [");
-    put_units(w, role, ran);
-    strbuf_puts(w->out, "], \"pieces\": [");
-    for (size_t i = 0; i < ran->pieces.len; i++) {
-        strbuf_puts(w->out, i ? ",\n" : "\n");
-        put_piece(w, &ran->pieces.data[i]);
-    }
-    strbuf_puts(w->out, "]}");
-}
-
-static void put_role(Writer *w, const TraceRole *role) {
-    strbuf_putc(w->out, '{');
-    put_text(w, "name", role->name);
-    strbuf_puts(w->out, ", ");
-    put_text(w, "warps", role->warps);
-    strbuf_puts(w->out, ", \"clocks\": ");
-    put_real(w, role->clocks);
-    strbuf_puts(w->out, ", \"units\": [");
-    const char *separator = "";
-    for (int unit = 0; unit < TRACE_UNITS; unit++) {
-        if (role->units[unit] < 1)
-            continue;
-        strbuf_printf(w->out, "%s{\"name\": \"%s\"", separator, trace_unit_name[unit]);
-        put_clocks(w, "clocks", role->units[unit]);
-        strbuf_puts(w->out, ", \"wavefronts\": 0, \"replays\": 0}");
-        separator = ", ";
-    }
-    strbuf_puts(w->out, "], \"ops\": [");
-    for (size_t i = 0; i < role->ops.len; i++) {
-        strbuf_puts(w->out, i ? ",\n" : "\n");
-        put_op(w, &role->ops.data[i]);
-    }
-    strbuf_puts(w->out, "], \"run\": ");
-    put_run(w, role);
-    strbuf_putc(w->out, '}');
-}
-
-/* What the launch says of it. */
-static void put_turns(Writer *w, const TraceLoop *loop) {
-    const Profile *profile = w->report->profile;
-    const ProfileLoop *ran = profile ? profile_loop(profile, w->ctx, loop->loop) : NULL;
-    strbuf_puts(w->out, ", \"turns\": ");
-    if (!ran || loop->roles.len > 1) /* warps of which some go around another one */
-        strbuf_puts(w->out, "null");
-    else
-        put_real(w, ran->turns);
-    strbuf_puts(w->out, ", \"turn_cycles\": ");
-    if (ran && ran->cycles > 0)
-        put_real(w, ran->cycles / ran->turns);
-    else
-        strbuf_puts(w->out, "null");
-}
-
-static void put_loops(Writer *w) {
-    const char *separator = "";
-    strbuf_puts(w->out, "\"loops\": [");
-    vec_for_each (loop, &w->report->trace->loops) {
-        strbuf_printf(w->out, "%s\n{\"at\": ", separator);
-        put_place(w, loop->at);
-        strbuf_printf(w->out, ", \"stages\": %" PRId64 ", \"asked\": %" PRId64 ", ", loop->stages,
-                      loop->asked);
-        strbuf_printf(w->out, "\"once\": %s, \"asked_by\": ", loop->once ? "true" : "false");
-        if (loop->asked_by.len)
-            strbuf_json(w->out, loop->asked_by);
-        else
-            strbuf_puts(w->out, loop->asks ? "\"tl.range\"" : "\"num_stages\"");
-        strbuf_puts(w->out, ", \"trips\": ");
-        if (loop->trips)
-            strbuf_printf(w->out, "%" PRId64, loop->trips);
-        else
-            strbuf_puts(w->out, "null");
-        put_turns(w, loop);
-        strbuf_puts(w->out, ", \"roles\": [");
-        for (size_t i = 0; i < loop->roles.len; i++) {
-            strbuf_puts(w->out, i ? ", " : "");
-            put_role(w, &loop->roles.data[i]);
-        }
-        strbuf_puts(w->out, "]}");
-        separator = ",";
-    }
-    strbuf_puts(w->out, "]");
-}
-
 /* Profile */
 
 static void put_count(Writer *w, const ProfileLine *line) {
@@ -527,19 +369,19 @@ static void put_count(Writer *w, const ProfileLine *line) {
                   count->ideal_sectors, count->wavefronts, count->ideal_wavefronts, count->words,
                   count->first_words, count->own_words);
     strbuf_puts(w->out, ", \"wait_cycles\": ");
-    put_real(w, line->spent.waits);
+    json_real(w, line->spent.waits);
     strbuf_puts(w->out, ", \"cycles\": ");
-    put_real(w, line->spent.cycles);
+    json_real(w, line->spent.cycles);
     strbuf_puts(w->out, ", \"awaited_cycles\": ");
-    put_real(w, line->spent.awaited);
+    json_real(w, line->spent.awaited);
     strbuf_puts(w->out, ", \"held_cycles\": ");
-    put_real(w, line->spent.held);
+    json_real(w, line->spent.held);
     strbuf_puts(w->out, ", \"queued_cycles\": ");
-    put_real(w, line->spent.queued);
+    json_real(w, line->spent.queued);
     strbuf_puts(w->out, ", \"shared_clocks\": ");
     for (unsigned unit = 0; unit < SIM_UNITS; unit++)
-        if (is_shared(unit))
-            put_real(w, line->units.clocks[unit]);
+        if (json_is_shared(unit))
+            json_real(w, line->units.clocks[unit]);
 }
 
 static void put_traffic(Writer *w, const char *name, const SimTraffic *traffic) {
@@ -612,7 +454,7 @@ static void put_launch(Writer *w, const Profile *profile) {
                       "\"rounds\": %.0f, \"sms\": %d, \"ctas_at_once\": %.0f, \"device\": \"%s\", ",
                       time->program_clocks, time->cta_clocks, profile->cycles, time->rounds,
                       time->sms, time->at_once, time->device ? time->device : "");
-        put_text(w, "crowded_by", time->crowded);
+        json_text(w, "crowded_by", time->crowded);
         strbuf_puts(w->out, ", ");
         put_time(w, time);
     } else {
@@ -653,7 +495,7 @@ static void put_waits(Writer *w, const Profile *profile) {
         const ProfileWait *wait = &profile->waits.data[i];
         strbuf_printf(w->out, "%s{\"line\": %u, \"for\": %u", i ? ",\n" : "\n", wait->line,
                       wait->maker);
-        put_clocks(w, "cycles", wait->cycles);
+        json_clocks(w, "cycles", wait->cycles);
         strbuf_putc(w->out, '}');
     }
     strbuf_puts(w->out, "]");
@@ -673,7 +515,7 @@ static void put_profile(Writer *w) {
         strbuf_printf(w->out,
                       "%s{\"name\": \"%s\", \"warps\": %" PRIu64 ", \"cycles\": ", i ? ", " : "",
                       class->name, class->warps);
-        put_real(w, class->cycles);
+        json_real(w, class->cycles);
         strbuf_putc(w->out, '}');
     }
     strbuf_puts(w->out, "],\n\"traffic\": {");
@@ -683,7 +525,7 @@ static void put_profile(Writer *w) {
     strbuf_puts(w->out, "},\n\"lines\": [");
     for (size_t i = 0; i < profile->lines.len; i++) {
         strbuf_puts(w->out, i ? ",\n{\"at\": " : "\n{\"at\": ");
-        put_place(w, profile->lines.data[i].at);
+        json_place(w, profile->lines.data[i].at);
         strbuf_puts(w->out, ", ");
         put_count(w, &profile->lines.data[i]);
         strbuf_putc(w->out, '}');
@@ -728,19 +570,19 @@ static void put_findings(Writer *w) {
     strbuf_puts(w->out, "\"findings\": [");
     vec_for_each (finding, &w->report->findings) {
         strbuf_printf(w->out, "%s\n{\"at\": ", separator);
-        put_place(w, finding->at);
+        json_place(w, finding->at);
         strbuf_printf(w->out, ", \"kind\": \"%s\", \"ptx_line\": %u, \"cycles\": ", finding->kind,
                       finding->ptx_line);
-        put_real(w, finding->cycles);
+        json_real(w, finding->cycles);
         put_gain(w, finding);
         strbuf_printf(w->out, "\"follows\": %u, ", finding->follows);
-        put_text(w, "title", finding->title);
+        json_text(w, "title", finding->title);
         strbuf_puts(w->out, ", ");
-        put_text(w, "figures", finding->figures);
+        json_text(w, "figures", finding->figures);
         strbuf_puts(w->out, ", ");
-        put_text(w, "why", finding->why);
+        json_text(w, "why", finding->why);
         strbuf_puts(w->out, ", ");
-        put_text(w, "try", finding->remedy);
+        json_text(w, "try", finding->remedy);
         strbuf_putc(w->out, '}');
         separator = ",";
     }
@@ -749,8 +591,8 @@ static void put_findings(Writer *w) {
 
 static void put_report(const Report *report, StrBuf *out) {
     static void (*const parts[])(Writer *) = {
-        put_options,   put_facts, put_stages,  put_remarks,  put_layouts,  put_shared,
-        put_registers, put_loops, put_profile, put_pictures, put_findings, put_sources};
+        put_options,   put_facts,  put_stages,  put_remarks,  put_layouts,  put_shared,
+        put_registers, json_loops, put_profile, put_pictures, put_findings, put_sources};
     const Trace *trace = report->trace;
     Writer w = {.report = report, .ctx = trace->ctx, .out = out};
     source_number(&w, trace->compiled->file);

@@ -1,10 +1,10 @@
 /* Turns of loops as the clock has them.
  *
  * Within a stretch the clock knows when operands are there and how long units are busy, not the
- * order of instructions. A picture needs one: here each begins when its operands are there and its
- * issue slot and its unit are free, in each unit in the order of the text, and takes as long as it
- * takes. So nothing is shorter than it is, and what comes to its unit late goes on beyond the
- * stretch, beside what the warp does or waits for then. Waits are as the clock has them. */
+ * order of instructions. A picture needs one: here each takes, in the order of the text, the first
+ * clocks of its issue slot and its unit that are free once its operands are there. So nothing is
+ * shorter than it is, and what comes to its unit late goes on beyond the stretch, beside what the
+ * warp does or waits for then. Waits are as the clock has them. */
 #include "sim/time/turns.h"
 
 #include "sim/state/program.h"
