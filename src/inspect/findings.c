@@ -38,6 +38,22 @@ static void leave_out(Findings *found) {
     found->len = kept;
 }
 
+/* What those behind the first gain, as far as the clock knows, when that is mended: what hid behind
+ * it comes to light. What follows from it is gone then. */
+static void add_after(Finder *f) {
+    const Finding *first = f->found->data;
+    for (size_t i = 1; i < f->found->len && first->left; i++) {
+        Finding *finding = &f->found->data[i];
+        if (!finding->saving || !finding->left || finding->follows == 1)
+            continue;
+        const SimSaving both = finding_both(f, first->saving, finding->saving);
+        const double us = report_hundredths(sim_time_without(&f->profile->time, &both).us);
+        const double after = report_hundredths(first->left->us) - us;
+        finding->after = after > 0.005 ? after : 0;
+        finding->has_after = true;
+    }
+}
+
 /* Consequences by the numbers of their causes, where these are told as well. */
 static void number_causes(Findings *found) {
     for (size_t i = 0; i < found->len; i++) {
@@ -72,5 +88,7 @@ Findings findings_make(const Trace *trace, const Profile *profile) {
         qsort(found.data, found.len, sizeof *found.data, most_to_gain_first);
     leave_out(&found);
     number_causes(&found);
+    if (found.len && profile && profile->has_time)
+        add_after(&f);
     return found;
 }

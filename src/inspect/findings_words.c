@@ -8,7 +8,7 @@
  * it. */
 #include "inspect/findings.h"
 
-enum { WORDS_OF_PASS = 32, WORTH_TIMES = 2, WORTH_AGAIN_PERCENT = 10 };
+enum { WORDS_OF_PASS = 32, WORTH_TIMES = 2, WORTH_AGAIN_PERCENT = 5 };
 
 static double passes_of(double words) {
     return words / WORDS_OF_PASS;
@@ -109,19 +109,20 @@ static void find_words(Finder *f, double (*passes)(const SimCount *), FindingPar
         return;
     vec_for_each (line, &f->profile->lines) {
         const SimCount all = readings_at(f, line->at);
-        const double cycles = finding_cycles_of(f, line->at, part);
+        const double cycles = finding_cycles_of(f, line->at, part, NULL);
         if ((double)all.ideal_wavefronts < WORTH_TIMES * passes_of((double)all.first_words) ||
             finding_percent(f, cycles) < WORTH_AGAIN_PERCENT)
             continue;
-        finding_save_part(f, line->at, part);
+        const double queued = finding_queued_of(f, line->at, part);
+        finding_save_part(f, line->at, part, NULL);
         f->must_gain = true;
         Finding *found =
             finding_add(f, line->at, cycles,
                         "%.0f wavefronts of a program read here, %.0f of them %s; about %.0f of "
                         "%.0f clocks of a "
-                        "warp",
+                        "warp%s",
                         (double)all.wavefronts / f->programs, passes(&all) / f->programs,
-                        figures(f->arena, &all), cycles, f->total);
+                        figures(f->arena, &all), cycles, f->total, finding_queue_text(f, queued));
         if (!found)
             continue;
         follow_product(f, found);

@@ -379,15 +379,24 @@ static void put_clocks(Writer *w, const char *name, double clocks) {
 }
 
 static void put_piece(Writer *w, const ProfilePiece *piece) {
-    strbuf_printf(w->out, "{\"kind\": \"%s\", \"at\": ", trace_op_kind_name[piece->kind]);
+    strbuf_printf(w->out, "{\"kind\": \"%s\", \"at\": ",
+                  piece->queue ? "queue" : trace_op_kind_name[piece->kind]);
     put_place(w, piece->at);
     strbuf_printf(w->out, ", \"ptx\": [%u, %u], \"count\": %u", piece->first, piece->last,
                   piece->count);
     put_clocks(w, "from", piece->from);
     put_clocks(w, "to", piece->to);
     put_clocks(w, "until", piece->until);
+    put_clocks(w, "busy", piece->busy);
     put_clocks(w, "replays", piece->replays);
+    strbuf_puts(w->out, ", ");
+    put_text(w, "unit", piece->queue);
     strbuf_printf(w->out, ", \"waits\": %s}", piece->waits ? "true" : "false");
+}
+
+/* The unit that wavefronts take clocks of, and lines of L1. */
+static bool is_shared(unsigned unit) {
+    return !strcmp(sim_unit_name(unit), trace_unit_name[TRACE_SHARED]);
 }
 
 /* What the role's warps occupy in a turn, of units that are worth a bar: its turns are a mean of
@@ -398,11 +407,12 @@ static void put_units(Writer *w, const TraceRole *role, const ProfileLoop *ran) 
     const char *separator = "";
     for (unsigned unit = 0; unit < SIM_UNITS; unit++) {
         const double clocks = part * ran->units.clocks[unit];
-        const bool shared = !strcmp(sim_unit_name(unit), "shared memory");
+        const bool shared = is_shared(unit);
         if (clocks < 1)
             continue;
         strbuf_printf(w->out, "%s{\"name\": \"%s\"", separator, sim_unit_name(unit));
         put_clocks(w, "clocks", clocks);
+        put_clocks(w, "wavefronts", shared ? part * ran->wavefronts : 0);
         put_clocks(w, "replays", shared ? part * ran->replays : 0);
         strbuf_putc(w->out, '}');
         separator = ", ";
@@ -420,7 +430,7 @@ static void put_run(Writer *w, const TraceRole *role) {
     strbuf_printf(w->out,
                   "{\"program\": %u, \"warp\": %u, \"turn\": %" PRIu64 ", \"turns\": %" PRIu64,
                   ran->turn->program, ran->turn->warp, ran->turn->number, ran->turn->of);
-    put_clocks(w, "clocks", ran->turn->clocks);
+    put_clocks(w, "clocks", ran->turn_clocks);
     strbuf_puts(w->out, ", \"units\": [");
     put_units(w, role, ran);
     strbuf_puts(w->out, "], \"pieces\": [");
@@ -445,7 +455,7 @@ static void put_role(Writer *w, const TraceRole *role) {
             continue;
         strbuf_printf(w->out, "%s{\"name\": \"%s\"", separator, trace_unit_name[unit]);
         put_clocks(w, "clocks", role->units[unit]);
-        strbuf_puts(w->out, ", \"replays\": 0}");
+        strbuf_puts(w->out, ", \"wavefronts\": 0, \"replays\": 0}");
         separator = ", ";
     }
     strbuf_puts(w->out, "], \"ops\": [");
@@ -524,6 +534,12 @@ static void put_count(Writer *w, const ProfileLine *line) {
     put_real(w, line->spent.awaited);
     strbuf_puts(w->out, ", \"held_cycles\": ");
     put_real(w, line->spent.held);
+    strbuf_puts(w->out, ", \"queued_cycles\": ");
+    put_real(w, line->spent.queued);
+    strbuf_puts(w->out, ", \"shared_clocks\": ");
+    for (unsigned unit = 0; unit < SIM_UNITS; unit++)
+        if (is_shared(unit))
+            put_real(w, line->units.clocks[unit]);
 }
 
 static void put_traffic(Writer *w, const char *name, const SimTraffic *traffic) {
@@ -545,6 +561,20 @@ static void put_pictures(Writer *w) {
     strbuf_puts(w->out, "]");
 }
 
+/* What each unit alone would take, where that is written as more than 0. */
+static void put_unit_times(Writer *w, const SimTime *time) {
+    const char *separator = "";
+    strbuf_puts(w->out, ", \"units\": {");
+    for (unsigned unit = 0; unit < SIM_UNITS; unit++) {
+        if (time->units_us[unit] < 0.005)
+            continue;
+        strbuf_printf(w->out, "%s\"%s\": %.2f", separator, sim_unit_name(unit),
+                      time->units_us[unit]);
+        separator = ", ";
+    }
+    strbuf_putc(w->out, '}');
+}
+
 /* A time, its least times, and the parts that it is the sum of, as they are written. */
 static void put_time(Writer *w, const SimTime *time) {
     const SimParts *parts = &time->parts;
@@ -560,6 +590,7 @@ static void put_time(Writer *w, const SimTime *time) {
                   "\"l2\": %.2f, \"dram\": %.2f}, \"unit\": ",
                   all, time->latency_us, time->unit_us, time->l2_us, time->dram_us);
     strbuf_json(w->out, str_from(time->unit ? time->unit : ""));
+    put_unit_times(w, time);
     strbuf_printf(w->out,
                   ", \"parts\": {\"launch\": %.2f, \"longest\": %.2f, \"beside\": %.2f, "
                   "\"uneven\": %.2f, \"code\": %.2f, \"name\": \"%s\"}",
@@ -581,12 +612,14 @@ static void put_launch(Writer *w, const Profile *profile) {
                       "\"rounds\": %.0f, \"sms\": %d, \"ctas_at_once\": %.0f, \"device\": \"%s\", ",
                       time->program_clocks, time->cta_clocks, profile->cycles, time->rounds,
                       time->sms, time->at_once, time->device ? time->device : "");
+        put_text(w, "crowded_by", time->crowded);
+        strbuf_puts(w->out, ", ");
         put_time(w, time);
     } else {
         strbuf_puts(w->out, "\"cycles\": 0, \"alone_cycles\": 0, \"warp_cycles\": 0, "
                             "\"rounds\": 0, \"sms\": 0, \"ctas_at_once\": 0, \"device\": \"\", "
-                            "\"microseconds\": 0, \"bounds\": null, "
-                            "\"unit\": \"\", \"parts\": null");
+                            "\"crowded_by\": \"\", \"microseconds\": 0, \"bounds\": null, "
+                            "\"unit\": \"\", \"units\": {}, \"parts\": null");
     }
     strbuf_putc(w->out, '}');
 }
@@ -677,10 +710,15 @@ static void put_gain(Writer *w, const Finding *finding) {
     else
         strbuf_puts(w->out, ", \"share\": null");
     if (!finding->left) {
-        strbuf_puts(w->out, ", \"gain_us\": null, \"left\": null, ");
+        strbuf_puts(w->out, ", \"gain_us\": null, \"after_us\": null, \"left\": null, ");
         return;
     }
-    strbuf_printf(w->out, ", \"gain_us\": %.2f, \"left\": {", finding->gain);
+    strbuf_printf(w->out, ", \"gain_us\": %.2f, \"after_us\": ", finding->gain);
+    if (finding->has_after)
+        strbuf_printf(w->out, "%.2f", finding->after);
+    else
+        strbuf_puts(w->out, "null");
+    strbuf_puts(w->out, ", \"left\": {");
     put_time(w, finding->left);
     strbuf_puts(w->out, "}, ");
 }

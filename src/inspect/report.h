@@ -21,6 +21,9 @@ typedef struct Finding {
     uint32_t rank;             /* of its row */
     struct FindingCause cause; /* what it is a consequence of; kind NULL: of nothing known */
     uint32_t follows; /* the number of that one, from 1, in the order they are told; 0: none */
+    double after;     /* us that it gains when the first of all findings is mended, about */
+    bool has_after;   /* that is known */
+    const struct FindingSaving *saving; /* NULL: nothing has run */
 } Finding;
 
 typedef VEC(Finding) Findings;

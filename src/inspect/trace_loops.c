@@ -183,9 +183,12 @@ static void set_ready(Loops *l, const Op *op, double when) {
         l->ready[op->out[i].id] = when;
 }
 
-/* Loads come from where the simulator's clock has them come from. */
+/* Loads come from where the simulator's clock has them come from. Of products by threads each step
+ * follows the one before while those of other elements are issued. */
 static OpWork work_of(const Loops *l, const Op *op) {
     OpWork work = op_work(&l->context, op);
+    if (op_has(op, ACCUMULATES) && !op_is_wgmma(op) && work.tensor == 0)
+        work.latency = larger(work.latency - work.issue, figure(l, FIGURE_LATENCY_ALU));
     if (op->code == OP_load || op_has(op, ATOMIC))
         work.latency -= figure(l, FIGURE_LATENCY_GLOBAL) - l->far;
     return work;

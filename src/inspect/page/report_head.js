@@ -263,7 +263,7 @@ function costLine(side, finding, cause) {
 
 /* What of a gain is left when the first of all findings is mended: less where both are of the same time. */
 function afterText({ after_us: after }) {
-    return typeof after !== "number" ? "" : after > 0 ? `, at most ${micros(after)} µs once 1 is mended` : ", nothing once 1 is mended";
+    return typeof after !== "number" ? "" : after > 0 ? `, about ${micros(after)} µs once 1 is mended` : ", nothing once 1 is mended";
 }
 
 /* What a launch takes that a finding is mended in: no gain goes below it. */

@@ -4,10 +4,10 @@
 const OP_KINDS = {
     copy: { lane: "copies", hue: "#56b4e9", name: "asynchronous copy" }, global: { lane: "global memory", hue: "#0072b2", light: true, name: "load or store of global memory" },
     shared: { lane: "shared memory", hue: "#cc79a7", name: "access of shared memory" }, product: { lane: "products", hue: "#009e73", name: "product (dot)" },
-    arithmetic: { lane: "arithmetic", hue: "#e69f00", name: "arithmetic" }, exchange: { lane: "exchanges", hue: "#f0e442", name: "exchange between lanes" }, inline: { lane: "inline PTX", hue: "#8d6bbf", name: "PTX of the source, of which the model knows nothing" },
-    wait: { lane: "waits, barriers", hue: "#d55e00", name: "wait" }, barrier: { lane: "waits, barriers", hue: "#b3b3b3", name: "barrier" }, control: { lane: "control", hue: "#8a8f98", name: "branch" },
+    arithmetic: { lane: "arithmetic", hue: "#e69f00", name: "arithmetic" }, exchange: { lane: "exchanges", hue: "#f0e442", name: "exchange between lanes" }, inline: { lane: "inline PTX", hue: "#8c564b", name: "PTX of the source, of which the model knows nothing" },
+    wait: { lane: "waits, barriers", hue: "#d55e00", name: "wait" }, barrier: { lane: "waits, barriers", hue: "#b3b3b3", name: "barrier" }, queue: { lane: "in a queue", hue: "#7a4fa3", light: true, name: "queue for a unit that all warps keep busy" }, control: { lane: "control", hue: "#8a8f98", name: "branch" },
 };
-const OP_LANES = ["copies", "global memory", "shared memory", "products", "arithmetic", "inline PTX", "exchanges", "waits, barriers", "control", "other"];
+const OP_LANES = ["copies", "global memory", "shared memory", "products", "arithmetic", "inline PTX", "exchanges", "waits, barriers", "in a queue", "control", "other"];
 
 /* Widths of texts in pictures, in pixels, and the first of some texts that fits; "" if none does. */
 const CODE_WIDTH = 6.4, WORD_WIDTH = 6.1;
@@ -89,10 +89,10 @@ function loopViews(loop, report, side) {
     return views.map(view => ({ ...view, span: most }));
 }
 
-/* A unit that all warps together keep busy for longer than one of them takes. */
+/* What of it is waiting for a unit that all warps together keep busy. */
 function crowdText(run) {
-    const [unit] = [...run.units].sort((a, b) => b.clocks - a.clocks);
-    return unit?.clocks > 1.02 * run.clocks ? `; all warps together keep ${unit.name} busy for ${count(Math.round(unit.clocks))} clocks per iteration, for which each of them waits` : "";
+    const queues = run.pieces.filter(piece => piece.kind === "queue"), clocks = queues.reduce((sum, piece) => sum + piece.to - piece.from, 0), unit = run.units.find(unit => unit.name === queues[0]?.unit);
+    return clocks >= 1 && unit ? `, ${count(Math.round(clocks))} of them in a queue for ${unit.name}, which all warps together keep busy for ${count(Math.round(unit.clocks))} clocks per iteration` : "";
 }
 
 /* Multiply-adds of a line are its product where the model has one there. */
@@ -103,7 +103,7 @@ function isProduct(piece, side, loop) {
 
 function pieceOp(piece, run, side, loop) {
     const one = piece.ptx[0] === piece.ptx[1], lines = one ? `PTX ${piece.ptx[0]}` : `PTX ${piece.ptx[0]} to ${piece.ptx[1]}, ${plural(piece.count, "instruction")}`;
-    return { ...piece, ...(isProduct(piece, side, loop) && { kind: "product" }), text: lines, labels: one ? [lines] : [`PTX ${piece.ptx[0]}–${piece.ptx[1]}`], ahead: 0, conflicts: piece.replays > 0.5 ? `, of which ${count(Math.round(piece.replays))} are replays of bank conflicts` : "", turns: run.turns };
+    return { ...piece, ...(isProduct(piece, side, loop) && { kind: "product" }), text: lines, labels: one ? [lines] : [`PTX ${piece.ptx[0]}–${piece.ptx[1]}`], ahead: 0, last: piece.kind === "queue" && piece.to > run.clocks - 0.5, conflicts: piece.replays > 0.5 ? `, of which ${count(Math.round(piece.replays))} are replays of bank conflicts` : "", turns: run.turns };
 }
 
 function loopView(view, loop, side) {
@@ -183,9 +183,9 @@ function leftOf(roles) {
 function unitBars(role, picture, { left, y, scale, width }) {
     const units = [...(role.units || [])].sort((a, b) => b.clocks - a.clocks).filter((unit, index) => index < 3 && unit.clocks >= 0.2 * role.clocks);
     for (const unit of units) {
-        const label = `${count(Math.round(unit.clocks))} clocks${unit.replays >= 1 ? `, ${count(Math.round(unit.replays))} of them replays` : ""}`;
+        const label = `${count(Math.round(unit.clocks))} clocks${unit.wavefronts >= 1 && unit.wavefronts < unit.clocks - 1 && !(unit.replays >= 1) ? `, ${count(Math.round(unit.wavefronts))} of them wavefronts` : ""}${unit.replays >= 1 ? `, ${count(Math.round(unit.replays))} of them replays` : ""}`;
         const wide = unit.clocks * scale, fits = left + wide + 4 + label.length * WORD_WIDTH < width, replays = Math.min(unit.replays, unit.clocks) * scale;
-        const text = `${unit.name}: all ${role.warps} warps of a program keep it busy for ${count(Math.round(unit.clocks))} clocks per iteration${unit.replays >= 1 ? `, of which ${count(Math.round(unit.replays))} are replays of bank conflicts` : ""}${unit.clocks > role.clocks ? "; longer than a warp's own iteration, so that warps wait for it" : ""}`;
+        const text = `${unit.name}: all ${role.warps} warps of a program keep it busy for ${count(Math.round(unit.clocks))} clocks per iteration${unit.wavefronts >= 1 ? `: ${count(Math.round(unit.wavefronts))} wavefronts of shared memory, ${count(Math.round(unit.clocks - unit.wavefronts))} lines of 128 bytes that pass through L1` : ""}${unit.replays >= 1 ? `; ${count(Math.round(unit.replays))} of the wavefronts are replays of bank conflicts` : ""}`;
         picture.push(svg("text", { class: "dim", x: left - 8, y: y + 10, "text-anchor": "end" }, `${unit.name}, all`),
             linkedBar(-1, text, svg("rect", { x: left, y, width: Math.max(1.5, wide), height: 12, fill: "#8a8f98", "fill-opacity": 0.6 }), replays > 0.5 && svg("rect", { x: left + wide - replays, y, width: replays, height: 12, fill: REPLAYS }),
                 svg("text", fits ? { class: "dim", x: left + wide + 4, y: y + 10 } : { class: "halo", x: Math.min(left + wide, width) - 4, y: y + 10, "text-anchor": "end" }, label)));
@@ -196,7 +196,7 @@ function unitBars(role, picture, { left, y, scale, width }) {
 
 function opBar(op, side, box, scale, span) {
     const ahead = op.ahead ? `\nfor ${op.ahead === 1 ? "the next iteration" : `the iteration ${op.ahead} later`}` : "", link = linkOf(side, op.at), { hue, light } = kindOf(op);
-    const later = op.until > op.to + 0.5 ? `, ends at ${count(Math.round(op.until))}` : "", held = op.waits ? `\nthe warp stands still, for others or for units that they keep busy${heldFor(op, side)}` : "";
+    const later = op.until > op.to + 0.5 ? `, ends at ${count(Math.round(op.until))}` : "", held = op.waits ? `\nthe warp stands still${heldFor(op, side)}; what it has begun before goes on` : op.kind === "queue" ? `\nno warp goes on before ${op.unit} has done what all of them ask for; what it has begun before goes on${op.last ? ". The mean of all iterations, shown at the end of one: the clock knows that at the end of the program" : ""}` : "";
     const text = `${op.text}\n${op.kind}, ${link >= 0 ? lineText(link, side) : "no line"}, iteration ${op.turn ? "i + 1" : "i"}${ahead}\nclocks ${count(Math.round(op.from))} to ${count(Math.round(op.to))}${op.conflicts || ""}${later}${held}`;
     const plain = op.text.replace(/^%[\w.]+ = /, ""), before = op.ahead ? `+${op.ahead} ` : "", labels = (op.labels || [plain, plain.replace(/ \{.*/, ""), plain.replace(/ .*/, "")]).map(text => before + text);
     const label = fitText([...labels, op.kind, before.trim()], box.width - 5, CODE_WIDTH);

@@ -373,10 +373,13 @@ def test_figures(setting):
     lines = "[...document.querySelectorAll('.panel tbody tr')].filter(row => row.dataset.link).map(row => row.firstChild.textContent)"
     same(page.value(lines), ["13", "14", "12", "11", "9"], "by cycles")
     panel = page.value("byId('panel').textContent")
-    for word in ("By latency a program takes 10\u202f000 clocks; with 2 rounds of programs on an SM that makes 5 µs", "waits for others at add.s32 line 13, 1 × 4\u202f000 clocks, mostly for line 124\u202f000  40 %",
-                 "waits for the result of add.s32 line 13, 2 × 1\u202f250 clocks2\u202f500  25 %", "waits elsewhere 3 places", "executes or waits for its turn at a unit"):
+    for word in ("By latency a program takes 10\u202f000 clocks; with 2 rounds of programs on an SM that makes 5.00 µs", "waits for others at add.s32 line 13, 1 × 4\u202f000 clocks, mostly for line 124\u202f000  40 %",
+                 "waits for the result of add.s32 line 13, 2 × 1\u202f250 clocks2\u202f500  25 %", "waits elsewhere 3 places", "is in a queue for units that all warps together keep busy1\u202f200  12 %", "2\u202f345 clocks more, 12\u202f345 in all", "keep f32 busy",
+                 "f322.50 µs", "What the 7.25 µs of the launch are", "empty launch0.25", "shared memory6.50", "others beside it0.40", "fetching code0.10", "sum7.25"):
         assert word in panel, f"the panel lacks {word}: {panel}"
-    head = '.panel th:nth-child(8)'
+    assert "votes" not in panel, "a unit that is no matter"
+    same(page.value("[...document.querySelectorAll('.panel tbody tr')].filter(row => row.firstChild.textContent === '12').map(row => row.children[7].textContent)"), ["150"], "what is awaited of line 12 elsewhere, also by who waits for copies")
+    head = '.panel th:nth-child(9)'
     page.click(head + " button")
     same(page.value(f"[{lines}, document.querySelector('{head}').getAttribute('aria-sort')]"), [["14", "13", "12", "11", "9"], "descending"], "by instructions")
     page.click(head + " button")
@@ -449,12 +452,12 @@ def test_turns(setting):
     page.until("document.querySelectorAll('.panel svg.bar, .panel figure svg[role=group]').length === 2")
     found = page.value(captions)
     same([text.split(":")[0] for text in found], ["As it ran, by the simulator's clock", "Compiler's model of the schedule"])
-    for word in ("warp 1 of program 2, iteration 8 of 16, 200 clocks", "all warps together keep shared memory busy for 320 clocks per iteration"):
+    for word in ("warp 1 of program 2, iteration 8 of 16, 330 clocks, 130 of them in a queue for shared memory", "all warps together keep busy for 320 clocks per iteration"):
         assert word in found[0], f"the caption lacks {word}: {found[0]}"
     boxes = page.value("[...document.querySelectorAll('.panel figure')].map(figure => (box => [box.left, box.top])(figure.getBoundingClientRect()))")
     assert boxes[0][0] < boxes[1][0] and abs(boxes[0][1] - boxes[1][1]) < 2, f"not beside each other: {boxes}"
     names = page.value("[...document.querySelectorAll('.bar[role=button]')].map(bar => bar.getAttribute('aria-label'))")
-    for word in ("clocks 60 to 100, of which 30 are replays of bank conflicts", "PTX 22 to 25, 4 instructions", "the warp stands still", "ends at 260", "shared memory: all 4 warps of a program keep it busy for 320 clocks per iteration", "240 are replays"):
+    for word in ("clocks 60 to 100, of which 30 are replays of bank conflicts", "PTX 22 to 25, 4 instructions", "the warp stands still", "ends at 260", "shared memory: all 4 warps of a program keep it busy for 320 clocks per iteration: 300 wavefronts of shared memory, 20 lines of 128 bytes", "240 of the wavefronts are replays", "no warp goes on before shared memory has done what all of them ask for", "clocks 200 to 330"):
         assert any(word in name for name in names), f"no bar says {word}: {names}"
     shares = page.value("[...document.querySelectorAll('.replays')].map(mark => mark.getBBox().width / mark.parentNode.querySelector('rect').getBBox().width)")
     same([round(share, 2) for share in shares], [0.75, 0.75], "replays of the store in both iterations")
@@ -584,7 +587,7 @@ def test_follows(setting):
     same(page.value("[...document.querySelectorAll('.finding')].map(card => [card.querySelector('.title').textContent, card.querySelector('.from')?.textContent || '', card.className])"),
          [["a product by threads", "", "finding"], ["few words", "↳ follows from 1, line 13: its gain is part of that one's", "finding follows"], ["bank conflicts", "", "finding"], ["fewer programs", "", "finding aside"]])
     same(page.value("[...document.querySelectorAll('.finding')].map(card => card.querySelector('.cost')?.textContent || '')"),
-         ["gains at most 4.00 µs of 7.25 µs (55 %), with what follows from it · 60 % of a warp's cycles", "gains at most 1.00 µs of 7.25 µs (14 %) · 20 % of a warp's cycles", "gains at most 2.50 µs of 7.25 µs (34 %), at most 2.25 µs once 1 is mended · 30 % of a warp's cycles", ""])
+         ["gains at most 4.00 µs of 7.25 µs (55 %), with what follows from it · 60 % of a warp's cycles", "gains at most 1.00 µs of 7.25 µs (14 %) · 20 % of a warp's cycles", "gains at most 2.50 µs of 7.25 µs (34 %), about 2.25 µs once 1 is mended · 30 % of a warp's cycles", ""])
     same(page.value("[...document.querySelectorAll('.finding .number')].map(number => number.textContent)"), ["1", "3", "2", "4"], "numbers as in the report")
     page.click(".finding .from button")
     same(page.value("page.pin"), 12, "to the line of the cause")
