@@ -4,8 +4,8 @@
 const OP_KINDS = {
     copy: { lane: "copies", hue: "#56b4e9", name: "asynchronous copy" }, global: { lane: "global memory", hue: "#0072b2", light: true, name: "load or store of global memory" },
     shared: { lane: "shared memory", hue: "#cc79a7", name: "access of shared memory" }, product: { lane: "products", hue: "#009e73", name: "product (dot)" },
-    arithmetic: { lane: "arithmetic", hue: "#e69f00", name: "arithmetic" }, exchange: { lane: "exchanges", hue: "#f0e442", name: "exchange between lanes" }, inline: { lane: "inline PTX", hue: "#8d6bbf", name: "PTX of the source, of which the model knows nothing" },
-    wait: { lane: "waits, barriers", hue: "#d55e00", name: "wait" }, barrier: { lane: "waits, barriers", hue: "#b3b3b3", name: "barrier" }, queue: { lane: "in a queue", hue: "#7f4f24", light: true, name: "queue for a unit that all warps keep busy" }, control: { lane: "control", hue: "#8a8f98", name: "branch" },
+    arithmetic: { lane: "arithmetic", hue: "#e69f00", name: "arithmetic" }, exchange: { lane: "exchanges", hue: "#f0e442", name: "exchange between lanes" }, inline: { lane: "inline PTX", hue: "#8c564b", name: "PTX of the source, of which the model knows nothing" },
+    wait: { lane: "waits, barriers", hue: "#d55e00", name: "wait" }, barrier: { lane: "waits, barriers", hue: "#b3b3b3", name: "barrier" }, queue: { lane: "in a queue", hue: "#7a4fa3", light: true, name: "queue for a unit that all warps keep busy" }, control: { lane: "control", hue: "#8a8f98", name: "branch" },
 };
 const OP_LANES = ["copies", "global memory", "shared memory", "products", "arithmetic", "inline PTX", "exchanges", "waits, barriers", "in a queue", "control", "other"];
 
