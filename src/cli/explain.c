@@ -198,6 +198,10 @@ static void print_summary(const Explained *all, uint32_t count, const char *path
             if (finding->gain > 0)
                 cli_printf("; at most %.2f of %.2f us less without it", finding->gain,
                            report->profile->time.us);
+            if (finding->has_after)
+                cli_printf(", about %.2f us once the first is mended", finding->after);
+            if (finding->follows)
+                cli_printf("; follows from line %u", finding->cause.at.line);
             cli_printf("\n");
         }
     }

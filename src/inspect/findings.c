@@ -2,6 +2,7 @@
 #include "inspect/findings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const FindingInfo finding_info[FINDING_COUNT] = {
 #define FINDING(id, title, why, remedy) {#id, title, why, remedy, find_##id},
@@ -9,6 +10,10 @@ static const FindingInfo finding_info[FINDING_COUNT] = {
 };
 
 enum { MOST_OF_A_KIND = 3 };
+
+const char *finding_name(FindingKind kind) {
+    return finding_info[kind].name;
+}
 
 static int most_to_gain_first(const void *a, const void *b) {
     const Finding *x = a, *y = b;
@@ -33,6 +38,35 @@ static void leave_out(Findings *found) {
     found->len = kept;
 }
 
+/* What those behind the first gain, as far as the clock knows, when that is mended: what hid behind
+ * it comes to light. What follows from it is gone then. */
+static void add_after(Finder *f) {
+    const Finding *first = f->found->data;
+    for (size_t i = 1; i < f->found->len && first->left; i++) {
+        Finding *finding = &f->found->data[i];
+        if (!finding->saving || !finding->left || finding->follows == 1)
+            continue;
+        const SimSaving both = finding_both(f, first->saving, finding->saving);
+        const double us = report_hundredths(sim_time_without(&f->profile->time, &both).us);
+        const double after = report_hundredths(first->left->us) - us;
+        finding->after = after > 0.005 ? after : 0;
+        finding->has_after = true;
+    }
+}
+
+/* Consequences by the numbers of their causes, where these are told as well. */
+static void number_causes(Findings *found) {
+    for (size_t i = 0; i < found->len; i++) {
+        Finding *one = &found->data[i];
+        for (size_t j = 0; one->cause.kind && j < found->len; j++) {
+            const Finding *other = &found->data[j];
+            if (j != i && !strcmp(other->kind, one->cause.kind) &&
+                other->at.file == one->cause.at.file && other->at.line == one->cause.at.line)
+                one->follows = (uint32_t)j + 1;
+        }
+    }
+}
+
 Findings findings_make(const Trace *trace, const Profile *profile) {
     Findings found = {0};
     Finder f = {.trace = trace,
@@ -53,5 +87,8 @@ Findings findings_make(const Trace *trace, const Profile *profile) {
     if (found.len)
         qsort(found.data, found.len, sizeof *found.data, most_to_gain_first);
     leave_out(&found);
+    number_causes(&found);
+    if (found.len && profile && profile->has_time)
+        add_after(&f);
     return found;
 }

@@ -22,12 +22,6 @@ double finding_line_cycles(const Finder *f, TracePlace at) {
     return 0;
 }
 
-void finding_save(Finder *f, const ProfileLine *ptx, double busy, double waits) {
-    f->saving.clocks += busy * finding_busy(ptx) + waits;
-    for (int unit = 0; unit < SIM_UNITS; unit++)
-        f->saving.units.clocks[unit] += busy * ptx->units.clocks[unit];
-}
-
 void finding_save_line(Finder *f, TracePlace at, double part) {
     if (f->profile)
         vec_for_each (ptx, &f->profile->ptx)
@@ -55,19 +49,23 @@ double report_hundredths(double us) {
 
 /* What the clock says of the launch without it: at most, since what comes to light then is none of
  * what it knows. NULL: nothing has run. */
-static const SimTime *left_of(Finder *f) {
-    const SimSaving saving = f->saving;
+static const SimTime *left_of(Finder *f, const FindingSaving **told) {
+    FindingSaving *saving = f->saved ? f->saved : finding_saving_new(f);
+    saving->all = f->saving;
     f->saving = (SimSaving){0};
+    f->saved = NULL;
+    *told = saving;
     if (!f->profile || !f->profile->has_time)
         return NULL;
     SimTime *left = ARENA_NEW(f->arena, SimTime);
-    *left = sim_time_without(&f->profile->time, &saving);
+    *left = sim_time_without(&f->profile->time, &saving->all);
     return left;
 }
 
 Finding *finding_add(Finder *f, TracePlace at, double cycles, const char *figures, ...) {
     const FindingInfo *info = f->info;
-    const SimTime *left = left_of(f);
+    const FindingSaving *saving;
+    const SimTime *left = left_of(f, &saving);
     const double less =
         left ? report_hundredths(f->profile->time.us) - report_hundredths(left->us) : 0;
     const double gain = less > 0.005 ? less : 0; /* as it is written: with what is left it is all */
@@ -92,6 +90,7 @@ Finding *finding_add(Finder *f, TracePlace at, double cycles, const char *figure
                        .cycles = cycles < f->total ? cycles : f->total,
                        .gain = gain,
                        .left = gain > 0 ? left : NULL,
+                       .saving = left ? saving : NULL,
                        .rank = (uint32_t)f->kind});
     return &f->found->data[f->found->len - 1];
 }

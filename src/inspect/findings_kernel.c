@@ -60,8 +60,10 @@ bool finding_dot_reads(const Finder *f, const TraceDot *dot, uint32_t operand, T
     return operand < dot->op->nin && reads_at(f, op_in(dot->op, operand), at, STEPS);
 }
 
-/* Tensor cores take operands once: threads that read them for each few steps need not. */
-static void save_operands(Finder *f, const TraceDot *dot) {
+/* Tensor cores take operands once: threads that read them for each few steps need not. Says what
+ * goes with the product; "": nothing does. */
+static const char *save_operands(Finder *f, const TraceDot *dot) {
+    double all = 0, less = 0;
     vec_for_each (ptx, &f->profile->ptx) {
         const SimCount *count = &ptx->count;
         if (!count->words || finding_is_at(ptx, dot->at) ||
@@ -69,8 +71,15 @@ static void save_operands(Finder *f, const TraceDot *dot) {
             continue;
         const double once = (double)count->first_words / 32 / (double)count->wavefronts;
         const double part = once < 1 ? 1 - once : 0;
+        all += (double)count->wavefronts / f->programs;
+        less += part * (double)count->wavefronts / f->programs;
         finding_save(f, ptx, part, (ptx->spent.waits + ptx->spent.awaited) * part);
     }
+    return less < 1 ? ""
+                    : str_format(f->arena,
+                                 "; with it goes that its operands are read again and again, %.0f "
+                                 "of %.0f wavefronts",
+                                 less, all);
 }
 
 void find_fma_dot(Finder *f) {
@@ -84,16 +93,15 @@ void find_fma_dot(Finder *f) {
             strbuf_printf(&clocks, "; %.0f of %.0f clocks of a warp (%.0f%%) go there", cycles,
                           f->total, finding_percent(f, cycles));
         finding_save_line(f, dot->at, 1);
-        if (f->profile)
-            save_operands(f, dot);
+        const char *more = f->profile ? save_operands(f, dot) : "";
         f->saving.tensor = tensor_clocks(f, dot) * times_at(f, dot->at);
         Finding *found = finding_add(
             f, dot->at, cycles,
             "%lld x %lld x %lld of %s by fma, for which tensor cores take about %.0f clocks each "
-            "time%s",
+            "time%s%s",
             (long long)out->shape[out->rank - 2], (long long)out->shape[out->rank - 1],
             (long long)a->shape[a->rank - 1], dtype_info[a->dtype].text, tensor_clocks(f, dot),
-            strbuf_str(&clocks).ptr);
+            strbuf_str(&clocks).ptr, more);
         const char *remedy = remedy_of(f, dot);
         if (found && remedy)
             found->remedy = remedy;

@@ -3,18 +3,40 @@
 
 enum { WORTH_PERCENT = 125 }; /* of what would do: more is worth a word */
 
-double finding_cycles_of(const Finder *f, TracePlace at, FindingPart *part) {
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* Clocks of a warp that others wait for the instruction, as far as the finding is what makes them:
+ * a result comes later by `late` at most, which passes while its unit is busy with it too. */
+static double late_clocks(const Finder *f, const ProfileLine *line, FindingPart *part,
+                          FindingClocks *late) {
+    const double warps = f->programs * f->trace->compiled->facts.meta.threads / TARGET_WARP_SIZE;
+    const SimSpent *spent = &line->spent;
+    if (!late)
+        return spent->awaited * part(&line->count);
+    const double own = (spent->cycles - spent->waits - spent->queued) * part(&line->count);
+    const double most = larger(late(&line->count) * (double)line->count.warps / warps - own, 0);
+    return most < spent->awaited ? most : spent->awaited;
+}
+
+double finding_cycles_of(const Finder *f, TracePlace at, FindingPart *part, FindingClocks *late) {
     double cycles = 0;
     vec_for_each (line, &f->profile->ptx) {
         const SimSpent *spent = &line->spent;
         if (finding_is_at(line, at))
-            cycles += (spent->cycles - spent->waits + spent->awaited) * part(&line->count);
+            cycles += (spent->cycles - spent->waits) * part(&line->count) +
+                      late_clocks(f, line, part, late);
     }
     return cycles;
 }
 
-static double larger(double a, double b) {
-    return a > b ? a : b;
+double finding_queued_of(const Finder *f, TracePlace at, FindingPart *part) {
+    double cycles = 0;
+    vec_for_each (line, &f->profile->ptx)
+        if (finding_is_at(line, at))
+            cycles += line->spent.queued * part(&line->count);
+    return cycles;
 }
 
 static double part_beyond(uint64_t all, uint64_t ideal) {
@@ -23,6 +45,13 @@ static double part_beyond(uint64_t all, uint64_t ideal) {
 
 static double conflicting_part(const SimCount *count) {
     return part_beyond(count->wavefronts, count->ideal_wavefronts);
+}
+
+/* A pass more is a clock more until the result is there. */
+static double conflicting_clocks(const SimCount *count) {
+    return count->warps && count->wavefronts > count->ideal_wavefronts
+               ? (double)(count->wavefronts - count->ideal_wavefronts) / (double)count->warps
+               : 0;
 }
 
 static double scattered_part(const SimCount *count) {
@@ -42,10 +71,10 @@ uint32_t finding_worst(const Finder *f, TracePlace at, FindingPart *part) {
     return worst;
 }
 
-void finding_save_part(Finder *f, TracePlace at, FindingPart *part) {
+void finding_save_part(Finder *f, TracePlace at, FindingPart *part, FindingClocks *late) {
     vec_for_each (ptx, &f->profile->ptx)
-        if (finding_is_at(ptx, at))
-            finding_save(f, ptx, part(&ptx->count), ptx->spent.awaited * part(&ptx->count));
+        if (finding_is_at(ptx, at) && part(&ptx->count) > 0)
+            finding_save(f, ptx, part(&ptx->count), late_clocks(f, ptx, part, late));
 }
 
 static void find_conflicts_counted(Finder *f) {
@@ -53,19 +82,20 @@ static void find_conflicts_counted(Finder *f) {
         const SimCount *count = &line->count;
         if (count->wavefronts * 100 <= count->ideal_wavefronts * WORTH_PERCENT)
             continue;
-        const double cycles = finding_cycles_of(f, line->at, conflicting_part);
-        finding_save_part(f, line->at, conflicting_part);
-        Finding *found = finding_add(
-            f, line->at, cycles,
-            "%.1f wavefronts where 1 would do, %.0f more than that in a program; about "
-            "%.0f of %.0f clocks of a warp",
-            (double)count->wavefronts / (double)count->ideal_wavefronts,
-            (double)(count->wavefronts - count->ideal_wavefronts) / f->programs, cycles, f->total);
+        const double cycles = finding_cycles_of(f, line->at, conflicting_part, conflicting_clocks);
+        const double queued = finding_queued_of(f, line->at, conflicting_part);
+        finding_save_part(f, line->at, conflicting_part, conflicting_clocks);
+        Finding *found =
+            finding_add(f, line->at, cycles,
+                        "%.1f wavefronts where 1 would do, %.0f more than that in a program; about "
+                        "%.0f of %.0f clocks of a warp%s",
+                        (double)count->wavefronts / (double)count->ideal_wavefronts,
+                        (double)(count->wavefronts - count->ideal_wavefronts) / f->programs, cycles,
+                        f->total, finding_queue_text(f, queued));
         if (!found)
             continue;
         found->ptx_line = finding_worst(f, line->at, conflicting_part);
-        const char *remedy = finding_bank_advice(f, line->at, found->ptx_line);
-        found->remedy = remedy ? remedy : found->remedy;
+        finding_own_banks(f, found);
     }
 }
 
@@ -76,6 +106,11 @@ static void find_conflicts_predicted(Finder *f) {
             finding_add(f, buffer->at, 0, "%.1f wavefronts where 1 would do, by the layouts of %s",
                         most, buffer->name);
     }
+}
+
+const char *finding_queue_text(const Finder *f, double queued) {
+    return queued >= 1 ? str_format(f->arena, ", %.0f of them in a queue for a busy unit", queued)
+                       : "";
 }
 
 void find_bank_conflicts(Finder *f) {
@@ -98,8 +133,8 @@ void find_uncoalesced(Finder *f) {
         const double held_up = line->spent.cycles + line->spent.awaited;
         const double most = f->total > 0 && f->total < held_up ? f->total : held_up;
         const double moved = extra * sector < most ? extra * sector : most;
-        const double cycles = larger(moved, finding_cycles_of(f, line->at, scattered_part));
-        finding_save_part(f, line->at, scattered_part);
+        const double cycles = larger(moved, finding_cycles_of(f, line->at, scattered_part, NULL));
+        finding_save_part(f, line->at, scattered_part, NULL);
         f->saving.clocks = larger(f->saving.clocks, moved);
         f->saving.sectors = extra * f->programs / (double)f->profile->sum.sectors;
         Finding *found =
@@ -278,7 +313,7 @@ void find_scalar_access(Finder *f) {
                                      access->aligned);
         if (found && aligned)
             found->remedy =
-                "Promise what is so of what the mask compares with: sizes as i32:16, or "
+                "Promise what is true of what the mask compares with: sizes as i32:16, or "
                 "tl.multiple_of in the kernel.";
     }
 }

@@ -68,27 +68,38 @@ static const char *stride_text(const Finder *f, int64_t stride, int64_t size) {
     return "one element more than now";
 }
 
-const char *finding_bank_advice(const Finder *f, TracePlace at, uint32_t ptx_line) {
+/* What conflicts are, whoever chose the places. */
+#define WHAT_CONFLICTS_ARE                                                                         \
+    "Threads of a warp access different words of one bank of shared memory at once. A bank "       \
+    "serves one word at a time, so that the others wait for their turn. "
+
+static const char *own_places_advice(const Finder *f, const Finding *found) {
     const SimSharedAccess *access = NULL;
-    if (has_op(f, at, is_gather))
-        return "The indices choose the banks: threads of a warp whose indices differ by multiples "
-               "of "
-               "32 words meet in one. Have neighbouring threads gather neighbours where that can "
-               "be.";
-    if (!has_op(f, at, is_asm))
-        return NULL;
     vec_for_each (ptx, &f->profile->ptx)
-        if (ptx->ptx_line == ptx_line)
+        if (ptx->ptx_line == found->ptx_line)
             access = ptx->shared;
     const int64_t stride = access ? stride_of(access) : 0;
     if (!stride || (stride / access->size) % 2)
         return str_format(f->arena,
                           "The PTX of the source at line %u says where its threads read and write: "
                           "let threads of a warp have their places in different banks.",
-                          at.line);
+                          found->at.line);
     return str_format(f->arena,
                       "The PTX of the source at line %u has the places of neighbouring threads "
                       "%" PRId64 " bytes apart. At %" PRId64
                       " bytes, an odd number of elements, each has banks of its own: %s.",
-                      at.line, stride, stride + access->size, stride_text(f, stride, access->size));
+                      found->at.line, stride, stride + access->size,
+                      stride_text(f, stride, access->size));
+}
+
+void finding_own_banks(const Finder *f, Finding *found) {
+    if (has_op(f, found->at, is_gather)) {
+        found->why = WHAT_CONFLICTS_ARE "Which bank a thread accesses follows from its index.";
+        found->remedy =
+            "The indices choose the banks: threads of a warp whose indices differ by multiples of "
+            "32 words meet in one. Have neighbouring threads gather neighbours where that can be.";
+    } else if (has_op(f, found->at, is_asm)) {
+        found->why = WHAT_CONFLICTS_ARE "The addresses are those of the source's own PTX.";
+        found->remedy = own_places_advice(f, found);
+    }
 }

@@ -210,6 +210,21 @@ static bool fits(const Finder *f, const TraceLoop *loop, int64_t stage_bytes) {
            meta->target->shared_per_block;
 }
 
+/* What limits an iteration that waits for no copies: a unit that all warps of the program keep busy
+ * for longer than one of them takes; "": none does. */
+static const char *next_limit(const Finder *f, const TraceLoop *loop, double work) {
+    const ProfileLoop *ran = profile_loop(f->profile, f->trace->ctx, loop->loop);
+    unsigned busiest = 0;
+    for (unsigned unit = 1; ran && unit < SIM_UNITS; unit++)
+        busiest = ran->units.clocks[unit] > ran->units.clocks[busiest] ? unit : busiest;
+    return ran && ran->units.clocks[busiest] > work
+               ? str_format(f->arena,
+                            " An iteration takes no less than the %.0f clocks that all warps keep "
+                            "%s busy.",
+                            ran->units.clocks[busiest], sim_unit_name(busiest))
+               : "";
+}
+
 const char *finding_copy_advice(const Finder *f, const TraceLoop *loop, int64_t stage_bytes,
                                 double waits) {
     const KernelMeta *meta = &f->trace->compiled->facts.meta;
@@ -248,12 +263,12 @@ const char *finding_copy_advice(const Finder *f, const TraceLoop *loop, int64_t 
                    "%.0f clocks more",
                    work + lacks, lacks, work);
     if (stages <= PIPELINE_MOST_STAGES && bytes <= meta->target->shared_per_block)
-        return str_format(f->arena,
-                          "%s, so that %s=%" PRId64 " instead of %" PRId64
-                          "%s would cover them, with %" PRId64
-                          " bytes of shared memory; or do more for each copy: larger blocks.",
-                          figures, finding_stages_name(f, loop), stages, loop->asked,
-                          loop->asked_by.len ? " (num_stages)" : "", bytes);
+        return str_format(
+            f->arena,
+            "%s, so that %s=%" PRId64 " instead of %" PRId64 "%s would cover them, with %" PRId64
+            " bytes of shared memory; or do more for each copy: larger blocks.%s",
+            figures, finding_stages_name(f, loop), stages, loop->asked,
+            loop->asked_by.len ? " (num_stages)" : "", bytes, next_limit(f, loop, work));
     return str_format(f->arena,
                       "%s: %" PRId64 " stages would cover them, which is more than shared memory "
                       "or a loop (%d) has. Do more for each copy: larger blocks along K, so that "

@@ -8,7 +8,7 @@
  * it. */
 #include "inspect/findings.h"
 
-enum { WORDS_OF_PASS = 32, WORTH_TIMES = 2, WORTH_AGAIN_PERCENT = 10 };
+enum { WORDS_OF_PASS = 32, WORTH_TIMES = 2, WORTH_AGAIN_PERCENT = 5 };
 
 static double passes_of(double words) {
     return words / WORDS_OF_PASS;
@@ -52,16 +52,18 @@ static const TraceDot *dot_that_reads(const Finder *f, TracePlace at) {
     return NULL;
 }
 
-/* What helps whichever of the three it is; NULL: the row's advice does. */
-static const char *product_remedy(const Finder *f, TracePlace at) {
-    const TraceDot *dot = dot_that_reads(f, at);
+/* Operands of a product that threads do are read for each few of its multiply-adds, whichever of
+ * the three it is: it follows from the product, and goes with it. */
+static void follow_product(const Finder *f, Finding *found) {
+    const TraceDot *dot = dot_that_reads(f, found->at);
     if (!dot || strcmp(dot->unit, "fma") != 0)
-        return NULL;
-    return str_format(f->arena,
-                      "The product at line %u is done by threads, which fetch its operands for "
-                      "each few multiply-adds: tensor cores take each once (input_precision, "
-                      "16-bit operands).",
-                      dot->at.line);
+        return;
+    found->cause = (struct FindingCause){finding_name(FINDING_fma_dot), dot->at};
+    found->remedy = str_format(
+        f->arena,
+        "The product at line %u is done by threads, which fetch its operands for each few "
+        "multiply-adds. On tensor cores, which take each operand once, this goes too.",
+        dot->at.line);
 }
 
 /* Readings of the line, all of it once. */
@@ -107,23 +109,23 @@ static void find_words(Finder *f, double (*passes)(const SimCount *), FindingPar
         return;
     vec_for_each (line, &f->profile->lines) {
         const SimCount all = readings_at(f, line->at);
-        const double cycles = finding_cycles_of(f, line->at, part);
+        const double cycles = finding_cycles_of(f, line->at, part, NULL);
         if ((double)all.ideal_wavefronts < WORTH_TIMES * passes_of((double)all.first_words) ||
             finding_percent(f, cycles) < WORTH_AGAIN_PERCENT)
             continue;
-        finding_save_part(f, line->at, part);
+        const double queued = finding_queued_of(f, line->at, part);
+        finding_save_part(f, line->at, part, NULL);
         f->must_gain = true;
         Finding *found =
             finding_add(f, line->at, cycles,
                         "%.0f wavefronts of a program read here, %.0f of them %s; about %.0f of "
                         "%.0f clocks of a "
-                        "warp",
+                        "warp%s",
                         (double)all.wavefronts / f->programs, passes(&all) / f->programs,
-                        figures(f->arena, &all), cycles, f->total);
+                        figures(f->arena, &all), cycles, f->total, finding_queue_text(f, queued));
         if (!found)
             continue;
-        const char *remedy = product_remedy(f, line->at);
-        found->remedy = remedy ? remedy : found->remedy;
+        follow_product(f, found);
         found->ptx_line = finding_worst(f, line->at, part);
     }
 }

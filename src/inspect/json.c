@@ -299,146 +299,6 @@ static void put_registers(Writer *w) {
     strbuf_puts(w->out, "]}");
 }
 
-/* Loops */
-
-static void put_op(Writer *w, const TraceOp *op) {
-    strbuf_puts(w->out, "{\"text\": ");
-    strbuf_json(w->out, op->text);
-    strbuf_printf(w->out, ", \"kind\": \"%s\", \"at\": ", trace_op_kind_name[op->kind]);
-    json_place(w, op->at);
-    strbuf_puts(w->out, ", \"from\": ");
-    json_real(w, op->from);
-    strbuf_puts(w->out, ", \"to\": ");
-    json_real(w, op->to);
-    strbuf_printf(w->out, ", \"ahead\": %" PRId64 "}", op->ahead);
-}
-
-static void put_piece(Writer *w, const ProfilePiece *piece) {
-    strbuf_printf(w->out, "{\"kind\": \"%s\", \"at\": ", trace_op_kind_name[piece->kind]);
-    json_place(w, piece->at);
-    strbuf_printf(w->out, ", \"ptx\": [%u, %u], \"count\": %u", piece->first, piece->last,
-                  piece->count);
-    json_clocks(w, "from", piece->from);
-    json_clocks(w, "to", piece->to);
-    json_clocks(w, "until", piece->until);
-    json_clocks(w, "replays", piece->replays);
-    strbuf_printf(w->out, ", \"waits\": %s}", piece->waits ? "true" : "false");
-}
-
-/* What the role's warps occupy in a turn, of units that are worth a bar: its turns are a mean of
- * all warps of the program, also of those of other roles. */
-static void put_units(Writer *w, const TraceRole *role, const ProfileLoop *ran) {
-    const double warps = (double)w->report->trace->compiled->facts.meta.threads / TARGET_WARP_SIZE;
-    const double part = role->warp_count < warps ? role->warp_count / warps : 1;
-    const char *separator = "";
-    for (unsigned unit = 0; unit < SIM_UNITS; unit++) {
-        const double clocks = part * ran->units.clocks[unit];
-        const bool shared = !strcmp(sim_unit_name(unit), "shared memory");
-        if (clocks < 1)
-            continue;
-        strbuf_printf(w->out, "%s{\"name\": \"%s\"", separator, sim_unit_name(unit));
-        json_clocks(w, "clocks", clocks);
-        json_clocks(w, "replays", shared ? part * ran->replays : 0);
-        strbuf_putc(w->out, '}');
-        separator = ", ";
-    }
-}
-
-/* A turn as it ran; null: nothing was run, or it has a loop within. */
-static void put_run(Writer *w, const TraceRole *role) {
-    const Profile *profile = w->report->profile;
-    const ProfileLoop *ran = profile ? profile_loop(profile, w->ctx, role->loop) : NULL;
-    if (!ran || !ran->turn) {
-        strbuf_puts(w->out, "null");
-        return;
-    }
-    strbuf_printf(w->out,
-                  "{\"program\": %u, \"warp\": %u, \"turn\": %" PRIu64 ", \"turns\": %" PRIu64,
-                  ran->turn->program, ran->turn->warp, ran->turn->number, ran->turn->of);
-    json_clocks(w, "clocks", ran->turn->clocks);
-    strbuf_puts(w->out, ", \"units\": [");
-    put_units(w, role, ran);
-    strbuf_puts(w->out, "], \"pieces\": [");
-    for (size_t i = 0; i < ran->pieces.len; i++) {
-        strbuf_puts(w->out, i ? ",\n" : "\n");
-        put_piece(w, &ran->pieces.data[i]);
-    }
-    strbuf_puts(w->out, "]}");
-}
-
-static void put_role(Writer *w, const TraceRole *role) {
-    strbuf_putc(w->out, '{');
-    json_text(w, "name", role->name);
-    strbuf_puts(w->out, ", ");
-    json_text(w, "warps", role->warps);
-    strbuf_puts(w->out, ", \"clocks\": ");
-    json_real(w, role->clocks);
-    strbuf_puts(w->out, ", \"units\": [");
-    const char *separator = "";
-    for (int unit = 0; unit < TRACE_UNITS; unit++) {
-        if (role->units[unit] < 1)
-            continue;
-        strbuf_printf(w->out, "%s{\"name\": \"%s\"", separator, trace_unit_name[unit]);
-        json_clocks(w, "clocks", role->units[unit]);
-        strbuf_puts(w->out, ", \"replays\": 0}");
-        separator = ", ";
-    }
-    strbuf_puts(w->out, "], \"ops\": [");
-    for (size_t i = 0; i < role->ops.len; i++) {
-        strbuf_puts(w->out, i ? ",\n" : "\n");
-        put_op(w, &role->ops.data[i]);
-    }
-    strbuf_puts(w->out, "], \"run\": ");
-    put_run(w, role);
-    strbuf_putc(w->out, '}');
-}
-
-/* What the launch says of it. */
-static void put_turns(Writer *w, const TraceLoop *loop) {
-    const Profile *profile = w->report->profile;
-    const ProfileLoop *ran = profile ? profile_loop(profile, w->ctx, loop->loop) : NULL;
-    strbuf_puts(w->out, ", \"turns\": ");
-    if (!ran || loop->roles.len > 1) /* warps of which some go around another one */
-        strbuf_puts(w->out, "null");
-    else
-        json_real(w, ran->turns);
-    strbuf_puts(w->out, ", \"turn_cycles\": ");
-    if (ran && ran->cycles > 0)
-        json_real(w, ran->cycles / ran->turns);
-    else
-        strbuf_puts(w->out, "null");
-}
-
-static void put_loops(Writer *w) {
-    const char *separator = "";
-    strbuf_puts(w->out, "\"loops\": [");
-    vec_for_each (loop, &w->report->trace->loops) {
-        strbuf_printf(w->out, "%s\n{\"at\": ", separator);
-        json_place(w, loop->at);
-        strbuf_printf(w->out, ", \"stages\": %" PRId64 ", \"asked\": %" PRId64 ", ", loop->stages,
-                      loop->asked);
-        strbuf_printf(w->out, "\"once\": %s, \"asked_by\": ", loop->once ? "true" : "false");
-        if (loop->asked_by.len)
-            strbuf_json(w->out, loop->asked_by);
-        else
-            strbuf_puts(w->out, loop->asks ? "\"tl.range\"" : "\"num_stages\"");
-        strbuf_puts(w->out, ", \"trips\": ");
-        if (loop->trips)
-            strbuf_printf(w->out, "%" PRId64, loop->trips);
-        else
-            strbuf_puts(w->out, "null");
-        put_turns(w, loop);
-        strbuf_puts(w->out, ", \"roles\": [");
-        for (size_t i = 0; i < loop->roles.len; i++) {
-            strbuf_puts(w->out, i ? ", " : "");
-            put_role(w, &loop->roles.data[i]);
-        }
-        strbuf_puts(w->out, "]}");
-        separator = ",";
-    }
-    strbuf_puts(w->out, "]");
-}
-
 /* Pictures and findings */
 
 static void put_pictures(Writer *w) {
@@ -462,10 +322,15 @@ static void put_gain(Writer *w, const Finding *finding) {
     else
         strbuf_puts(w->out, ", \"share\": null");
     if (!finding->left) {
-        strbuf_puts(w->out, ", \"gain_us\": null, \"left\": null, ");
+        strbuf_puts(w->out, ", \"gain_us\": null, \"after_us\": null, \"left\": null, ");
         return;
     }
-    strbuf_printf(w->out, ", \"gain_us\": %.2f, \"left\": {", finding->gain);
+    strbuf_printf(w->out, ", \"gain_us\": %.2f, \"after_us\": ", finding->gain);
+    if (finding->has_after)
+        strbuf_printf(w->out, "%.2f", finding->after);
+    else
+        strbuf_puts(w->out, "null");
+    strbuf_puts(w->out, ", \"left\": {");
     json_time(w, finding->left);
     strbuf_puts(w->out, "}, ");
 }
@@ -480,6 +345,7 @@ static void put_findings(Writer *w) {
                       finding->ptx_line);
         json_real(w, finding->cycles);
         put_gain(w, finding);
+        strbuf_printf(w->out, "\"follows\": %u, ", finding->follows);
         json_text(w, "title", finding->title);
         strbuf_puts(w->out, ", ");
         json_text(w, "figures", finding->figures);
@@ -495,8 +361,8 @@ static void put_findings(Writer *w) {
 
 static void put_report(const Report *report, StrBuf *out) {
     static void (*const parts[])(Writer *) = {
-        put_options,   put_facts, put_stages,   put_remarks,  put_layouts,  put_shared,
-        put_registers, put_loops, json_profile, put_pictures, put_findings, put_sources};
+        put_options,   put_facts,  put_stages,   put_remarks,  put_layouts,  put_shared,
+        put_registers, json_loops, json_profile, put_pictures, put_findings, put_sources};
     const Trace *trace = report->trace;
     Writer w = {.report = report, .ctx = trace->ctx, .out = out};
     json_source(&w, trace->compiled->file);

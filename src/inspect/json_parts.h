@@ -20,6 +20,15 @@ void json_text(Writer *w, const char *name, const char *text);
 void json_real(Writer *w, double value);
 void json_clocks(Writer *w, const char *name, double clocks);
 
+/* The unit that wavefronts take clocks of, and lines of L1. */
+static inline bool json_is_shared(unsigned unit) {
+    return !strcmp(sim_unit_name(unit), trace_unit_name[TRACE_SHARED]);
+}
+
+/* json_loops.c */
+
+void json_loops(Writer *w);
+
 /* json_profile.c */
 
 /* A time, its least times, and the parts that it is the sum of, as they are written. */

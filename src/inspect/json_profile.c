@@ -19,6 +19,12 @@ static void put_count(Writer *w, const ProfileLine *line) {
     json_real(w, line->spent.awaited);
     strbuf_puts(w->out, ", \"held_cycles\": ");
     json_real(w, line->spent.held);
+    strbuf_puts(w->out, ", \"queued_cycles\": ");
+    json_real(w, line->spent.queued);
+    strbuf_puts(w->out, ", \"shared_clocks\": ");
+    for (unsigned unit = 0; unit < SIM_UNITS; unit++)
+        if (json_is_shared(unit))
+            json_real(w, line->units.clocks[unit]);
 }
 
 static void put_traffic(Writer *w, const char *name, const SimTraffic *traffic) {
@@ -28,6 +34,21 @@ static void put_traffic(Writer *w, const char *name, const SimTraffic *traffic) 
                   name, traffic->moved, traffic->used, traffic->distinct);
 }
 
+/* What each unit alone would take, where that is written as more than 0. */
+static void put_unit_times(Writer *w, const SimTime *time) {
+    const char *separator = "";
+    strbuf_puts(w->out, ", \"units\": {");
+    for (unsigned unit = 0; unit < SIM_UNITS; unit++) {
+        if (time->units_us[unit] < 0.005)
+            continue;
+        strbuf_printf(w->out, "%s\"%s\": %.2f", separator, sim_unit_name(unit),
+                      time->units_us[unit]);
+        separator = ", ";
+    }
+    strbuf_putc(w->out, '}');
+}
+
+/* A time, its least times, and the parts that it is the sum of, as they are written. */
 void json_time(Writer *w, const SimTime *time) {
     const SimParts *parts = &time->parts;
     const char *name;
@@ -42,6 +63,7 @@ void json_time(Writer *w, const SimTime *time) {
                   "\"l2\": %.2f, \"dram\": %.2f}, \"unit\": ",
                   all, time->latency_us, time->unit_us, time->l2_us, time->dram_us);
     strbuf_json(w->out, str_from(time->unit ? time->unit : ""));
+    put_unit_times(w, time);
     strbuf_printf(w->out,
                   ", \"parts\": {\"launch\": %.2f, \"longest\": %.2f, \"beside\": %.2f, "
                   "\"uneven\": %.2f, \"code\": %.2f, \"name\": \"%s\"}",
@@ -63,12 +85,14 @@ static void put_launch(Writer *w, const Profile *profile) {
                       "\"rounds\": %.0f, \"sms\": %d, \"ctas_at_once\": %.0f, \"device\": \"%s\", ",
                       time->program_clocks, time->cta_clocks, profile->cycles, time->rounds,
                       time->sms, time->at_once, time->device ? time->device : "");
+        json_text(w, "crowded_by", time->crowded);
+        strbuf_puts(w->out, ", ");
         json_time(w, time);
     } else {
         strbuf_puts(w->out, "\"cycles\": 0, \"alone_cycles\": 0, \"warp_cycles\": 0, "
                             "\"rounds\": 0, \"sms\": 0, \"ctas_at_once\": 0, \"device\": \"\", "
-                            "\"microseconds\": 0, \"bounds\": null, "
-                            "\"unit\": \"\", \"parts\": null");
+                            "\"crowded_by\": \"\", \"microseconds\": 0, \"bounds\": null, "
+                            "\"unit\": \"\", \"units\": {}, \"parts\": null");
     }
     strbuf_putc(w->out, '}');
 }

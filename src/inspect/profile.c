@@ -26,6 +26,7 @@ static void add_line(ProfileLine *to, const ProfileLine *from) {
     to->spent.waits += from->spent.waits;
     to->spent.awaited += from->spent.awaited;
     to->spent.held += from->spent.held;
+    to->spent.queued += from->spent.queued;
     to->spent.crowded += from->spent.crowded;
     for (int unit = 0; unit < SIM_UNITS; unit++)
         to->units.clocks[unit] += from->units.clocks[unit];

@@ -36,9 +36,11 @@ typedef struct ProfilePiece {
     uint32_t first, last; /* lines of the PTX */
     uint32_t count;
     double from, to;
-    double until;   /* what they started has ended, or their results are there */
-    double replays; /* of these clocks what bank conflicts are */
-    bool waits;     /* the warp was held up */
+    double until;      /* what they started has ended, or their results are there */
+    double busy;       /* clocks that they occupy their unit */
+    double replays;    /* of these clocks what bank conflicts are */
+    bool waits;        /* the warp was held up */
+    const char *queue; /* they are none: so it was by all warps' work for this unit */
 } ProfilePiece;
 
 typedef VEC(ProfilePiece) ProfilePieces;
@@ -51,9 +53,13 @@ typedef struct ProfileLoop {
     uint32_t head, branch; /* numbers of instructions */
     TracePlaces places;    /* lines that it is made of */
     SimUnits units;        /* that all warps of a program occupy in a turn */
-    double replays;        /* of those of shared memory what bank conflicts are */
-    const SimTurn *turn;   /* one of a warp; NULL: none was kept */
-    ProfilePieces pieces;  /* of it */
+    double wavefronts;     /* of those of shared memory and L1 */
+    double replays;        /* of these what bank conflicts are */
+    double queued; /* clocks of a turn that units are busy beyond the program's end by latency */
+    uint32_t queued_for;  /* the instruction that most of them are of */
+    const SimTurn *turn;  /* one of a warp; NULL: none was kept */
+    double turn_clocks;   /* of it, with `queued` */
+    ProfilePieces pieces; /* of it */
 } ProfileLoop;
 
 typedef struct Profile {

@@ -36,6 +36,10 @@ void profile_add_loop(Arena *arena, Profile *profile, const SimModule *module,
             continue;
         const SimCount count = sim_count(counts, i);
         loop.cycles += time->spent[i].cycles;
+        loop.queued += time->spent[i].crowded / loop.turns;
+        if (time->spent[i].crowded > time->spent[loop.queued_for].crowded || i == insn.head)
+            loop.queued_for = i;
+        loop.wavefronts += (double)count.wavefronts / loop.turns / (double)sim_programs(counts);
         loop.replays += (double)(count.wavefronts - count.ideal_wavefronts) / loop.turns /
                         (double)sim_programs(counts);
         for (int unit = 0; unit < SIM_UNITS; unit++)

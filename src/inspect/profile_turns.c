@@ -52,41 +52,66 @@ static double later(double a, double b) {
     return a > b ? a : b;
 }
 
+static ProfilePiece piece_of(const SimModule *module, const SimEvent *event) {
+    const SimInsn insn = sim_insn(module, event->insn);
+    return (ProfilePiece){.kind = event->queue ? TRACE_OP_WAIT : kind_of(&insn),
+                          .at = insn.file ? (TracePlace){insn.file, insn.line} : (TracePlace){0},
+                          .first = insn.ptx_line,
+                          .last = insn.ptx_line,
+                          .count = 1,
+                          .from = event->from,
+                          .to = event->to,
+                          .until = event->until,
+                          .busy = event->busy,
+                          .replays = event->replays,
+                          .waits = event->waits,
+                          .queue = event->queue};
+}
+
+static bool goes_on(const ProfilePiece *piece, const ProfilePiece *next, double gap, bool lines) {
+    return piece->waits == next->waits && piece->queue == next->queue &&
+           next->from <= piece->to + gap &&
+           (!lines || (piece->at.file == next->at.file && piece->at.line == next->at.line));
+}
+
 /* Instructions of one kind and line that follow each other within `gap` clocks are one piece. */
 static void add_pieces(Arena *arena, const SimModule *module, const SimTurn *turn, double gap,
                        bool lines, ProfilePieces *pieces) {
     size_t last[TRACE_OP_CONTROL + 1] = {0}; /* number + 1 */
     pieces->len = 0;
     for (uint32_t i = 0; i < turn->count; i++) {
-        const SimEvent *event = &turn->events[i];
-        const SimInsn insn = sim_insn(module, event->insn);
-        const TraceOpKind kind = kind_of(&insn);
-        const TracePlace at = insn.file ? (TracePlace){insn.file, insn.line} : (TracePlace){0};
-        ProfilePiece *piece = last[kind] ? &pieces->data[last[kind] - 1] : NULL;
-        if (event->to <= event->from)
+        const ProfilePiece next = piece_of(module, &turn->events[i]);
+        ProfilePiece *piece = last[next.kind] ? &pieces->data[last[next.kind] - 1] : NULL;
+        if (next.to <= next.from)
             continue;
-        if (piece && piece->waits == event->waits && event->from <= piece->to + gap &&
-            (!lines || (piece->at.file == at.file && piece->at.line == at.line))) {
-            piece->to = later(piece->to, event->to);
-            piece->until = later(piece->until, event->until);
-            piece->replays += event->replays;
+        if (piece && goes_on(piece, &next, gap, lines)) {
+            piece->from = next.from < piece->from ? next.from : piece->from;
+            piece->to = later(piece->to, next.to);
+            piece->until = later(piece->until, next.until);
+            piece->busy += next.busy;
+            piece->replays += next.replays;
             piece->count++;
-            piece->last = insn.ptx_line;
+            piece->last = next.last;
             continue;
         }
-        vec_push(arena, pieces,
-                 (ProfilePiece){.kind = kind,
-                                .at = at,
-                                .first = insn.ptx_line,
-                                .last = insn.ptx_line,
-                                .count = 1,
-                                .from = event->from,
-                                .to = event->to,
-                                .until = event->until,
-                                .replays = event->replays,
-                                .waits = event->waits});
-        last[kind] = pieces->len;
+        vec_push(arena, pieces, next);
+        last[next.kind] = pieces->len;
     }
+}
+
+/* That units are busy beyond the end of a program by latency holds warps up somewhere: shown at the
+ * end of the turn, as long as it is in the mean. */
+static void add_queue(Arena *arena, const SimModule *module, const SimTime *time,
+                      ProfileLoop *loop) {
+    const SimEvent queue = {.insn = loop->queued_for,
+                            .from = loop->turn->clocks,
+                            .to = loop->turn->clocks + loop->queued,
+                            .until = loop->turn->clocks + loop->queued,
+                            .busy = loop->queued,
+                            .queue = time->crowded};
+    loop->turn_clocks = loop->turn->clocks + loop->queued;
+    if (queue.to > queue.from && queue.queue)
+        vec_push(arena, &loop->pieces, piece_of(module, &queue));
 }
 
 void profile_add_turn(Arena *arena, const SimModule *module, const SimTime *time,
@@ -100,4 +125,6 @@ void profile_add_turn(Arena *arena, const SimModule *module, const SimTime *time
         if (loop->pieces.len <= MOST_PIECES)
             break;
     }
+    if (loop->turn)
+        add_queue(arena, module, time, loop);
 }

@@ -3,16 +3,27 @@
 #define TILEC_INSPECT_REPORT_H
 #include "inspect/profile.h"
 
+/* A finding by which another one goes away. */
+struct FindingCause {
+    const char *kind;
+    TracePlace at;
+};
+
 /* A conclusion from the figures of a report. */
 typedef struct Finding {
     const char *kind;  /* its row of findings.def */
     TracePlace at;     /* file 0: of the kernel as a whole */
     uint32_t ptx_line; /* where it shows in the PTX; 0: nowhere */
     const char *title, *figures, *why, *remedy;
-    double cycles;       /* of a warp that it takes part of; 0: not known */
-    double gain;         /* us that the launch takes less without it, at most; 0: not known */
-    const SimTime *left; /* what it takes then, and why; NULL: not known */
-    uint32_t rank;       /* of its row */
+    double cycles;             /* of a warp that it takes part of; 0: not known */
+    double gain;               /* us that the launch takes less without it, at most; 0: not known */
+    const SimTime *left;       /* what it takes then, and why; NULL: not known */
+    uint32_t rank;             /* of its row */
+    struct FindingCause cause; /* what it is a consequence of; kind NULL: of nothing known */
+    uint32_t follows; /* the number of that one, from 1, in the order they are told; 0: none */
+    double after;     /* us that it gains when the first of all findings is mended, about */
+    bool has_after;   /* that is known */
+    const struct FindingSaving *saving; /* NULL: nothing has run */
 } Finding;
 
 typedef VEC(Finding) Findings;

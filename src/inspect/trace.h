@@ -59,7 +59,8 @@ typedef struct TraceBuffer {
 #define TRACE_OP_KINDS(OP_KIND)                                                                    \
     OP_KIND(COPY, "copy") OP_KIND(WAIT, "wait") OP_KIND(PRODUCT, "product")                        \
     OP_KIND(BARRIER, "barrier") OP_KIND(GLOBAL, "global") OP_KIND(SHARED, "shared")                \
-    OP_KIND(EXCHANGE, "exchange") OP_KIND(ARITHMETIC, "arithmetic") OP_KIND(CONTROL, "control")
+    OP_KIND(EXCHANGE, "exchange") OP_KIND(ARITHMETIC, "arithmetic")                                \
+    OP_KIND(INLINE, "inline") OP_KIND(CONTROL, "control")
 /* clang-format on */
 typedef enum TraceOpKind {
 #define OP_KIND(id, name) TRACE_OP_##id,

@@ -24,6 +24,7 @@ static const uint8_t kind_of_op[OP_COUNT] = {
     [OP_grid_wait] = TRACE_OP_WAIT + 1,          [OP_convert_layout] = TRACE_OP_EXCHANGE + 1,
     [OP_reduce] = TRACE_OP_EXCHANGE + 1,         [OP_scan] = TRACE_OP_EXCHANGE + 1,
     [OP_gather] = TRACE_OP_EXCHANGE + 1,         [OP_histogram] = TRACE_OP_EXCHANGE + 1,
+    [OP_effect_asm] = TRACE_OP_INLINE + 1,       [OP_inline_asm] = TRACE_OP_INLINE + 1,
 };
 
 static TraceOpKind kind_of(const Op *op) {
@@ -182,9 +183,12 @@ static void set_ready(Loops *l, const Op *op, double when) {
         l->ready[op->out[i].id] = when;
 }
 
-/* Loads come from where the simulator's clock has them come from. */
+/* Loads come from where the simulator's clock has them come from. Of products by threads each step
+ * follows the one before while those of other elements are issued. */
 static OpWork work_of(const Loops *l, const Op *op) {
     OpWork work = op_work(&l->context, op);
+    if (op_has(op, ACCUMULATES) && !op_is_wgmma(op) && work.tensor == 0)
+        work.latency = larger(work.latency - work.issue, figure(l, FIGURE_LATENCY_ALU));
     if (op->code == OP_load || op_has(op, ATOMIC))
         work.latency -= figure(l, FIGURE_LATENCY_GLOBAL) - l->far;
     return work;

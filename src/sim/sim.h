@@ -174,8 +174,9 @@ typedef struct SimSpent {
     double cycles, waits;
     double awaited; /* clocks that other instructions waited for its result, part of their waits */
     double held;    /* of the waits those for copies, products or other warps, not for operands */
-    double
-        crowded; /* of the cycles those that it kept units busy when all warps could have ended */
+    double queued;  /* of the cycles those in which warps had nothing to do but wait for a unit that
+                       it kept busy, together with other warps' work */
+    double crowded; /* of these those behind the end of all warps, as far as latency goes */
 } SimSpent;
 
 /* Clocks that instruction `insn` waits for what `maker` makes, copies, multiplies or lets go on:
@@ -223,9 +224,11 @@ typedef struct SimTime {
     uint32_t samples;      /* programs that were run */
     const char *device;    /* whose clock it is */
     double program_clocks; /* of a program alone, or of its busiest unit if that takes longer */
-    const SimSpent *spent; /* by number of the instruction; NULL: nobody asked */
-    const SimUnits *units; /* likewise: what all warps of a program occupy */
-    const SimWait *waits;  /* likewise: for whom instructions wait, where that is known */
+    const char *crowded;   /* which unit that is, of the first program; NULL: none */
+    double units_us[SIM_UNITS]; /* what each unit alone would take */
+    const SimSpent *spent;      /* by number of the instruction; NULL: nobody asked */
+    const SimUnits *units;      /* likewise: what all warps of a program occupy */
+    const SimWait *waits;       /* likewise: for whom instructions wait, where that is known */
     uint32_t wait_count;
     const struct SimTurn *turns; /* likewise: a turn of each innermost loop of some program */
     uint32_t turn_count;
@@ -235,9 +238,11 @@ typedef struct SimTime {
 /* What an instruction of a warp takes in a turn of a loop, in clocks since the turn began. */
 typedef struct SimEvent {
     uint32_t insn;
-    double from, to; /* it occupies its warp or its unit; `waits`: it holds the warp up */
-    double until;    /* its result is there, or what it started has ended */
-    double replays;  /* of `from` to `to` what bank conflicts are */
+    double from, to;   /* it occupies its warp or its unit; `waits`: it holds the warp up */
+    double until;      /* its result is there, or what it started has ended */
+    double busy;       /* clocks of its unit */
+    double replays;    /* of `from` to `to` what bank conflicts are */
+    const char *queue; /* it is no instruction: all warps' work for this unit held the warp up */
     bool waits;
 } SimEvent;
 
@@ -257,6 +262,7 @@ typedef struct SimSaving {
     double tensor;  /* clocks of tensor cores that do a program's work instead */
     double sectors; /* the part of 1 of what moves between SMs, L2 and DRAM */
     double again;   /* the part of 1 of what moves between SMs and L2 alone */
+    double code;    /* instructions that are there no more */
 } SimSaving;
 
 /* The launch without it, all else being as it is: its time, parts and least times. */

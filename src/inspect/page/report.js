@@ -52,8 +52,16 @@ function showBeginning() {
     const link = [...page.reports.flatMap((report, side) => (report.findings || []).map(finding => linkOf(side, finding.at))), ...costliestLines(), ...kernelLines(), ...page.hues.keys()].find(candidate => candidate >= 0);
     if (page.pin < 0 && link !== undefined) {
         page.view.all().forEach(pane => pane.follow(link));
-        page.view.source.list.go(rowOfLink(link), true);
+        showKernel(page.view.source.list, rowOfLink(link));
     }
+}
+
+/* As much of the kernel as there is room for, with that row: what stands above it is imports and helpers. */
+function showKernel(list, row) {
+    const first = kernelLines()[0] ?? -1;
+    if (first >= 0 && fileOfLink(first) === page.view.source.file && rowOfLink(first) < row)
+        list.box.scrollTop = Math.max(0, rowOfLink(first) - 1) * ROW;
+    list.go(row, true);
 }
 
 function makeCode() {
@@ -102,7 +110,7 @@ function keepState() {
         page.heat = text === null ? (usual.length ? usual : known.slice(0, 1)) : text.split(",").filter(id => known.includes(id));
         emit("heat");
     });
-    keeps("why", () => (page.terse === page.reports.length > 1 ? "" : page.terse ? "off" : "on"), text => setTerse(text === null ? page.reports.length > 1 : text === "off"));
+    keeps("why", () => (page.why ? "on" : ""), text => setWhy(text === "on"));
     keeps("report", () => (page.side ? "B" : ""), text => (page.side = text === "B" && page.reports.length > 1 ? 1 : 0));
     keeps("layout", () => (page.layout === firstLayout() ? "" : page.layout), text => (page.layout = text === null ? firstLayout() : Number(text)));
     keeps("panel", () => page.panel, text => {
@@ -124,13 +132,15 @@ function pressed(event) {
     const view = page.view, pane = page.lastPane, shown = PANELS.filter(panel => !panel.why(page.reports[page.side]));
     const actions = {
         "?": showHelp, "[": () => view.step(-1), "]": () => view.step(1), c: () => view.change(1), C: () => view.change(-1), "/": () => pane.openSearch(), n: () => pane.step(1), N: () => pane.step(-1),
-        x: () => view.setChanges({ off: "marked", marked: "removed", removed: "off" }[page.changes]), s: () => view.source.list.box.focus(), o: () => jumpAcross(pane), t: nextTheme, r: () => setSide(page.reports.length - 1 - page.side),
-        f: () => setDock(page.dock === "full" ? "open" : "full"), 0: () => setDock(page.dock === "closed" ? "open" : "closed"), Escape: escape, h: toggleHeat, u: () => pane.goToWait(false), U: () => pane.goToWait(true), w: () => setTerse(!page.terse),
+        x: () => view.setChanges({ off: "marked", marked: "removed", removed: "off" }[page.changes]), s: () => view.source.list.box.focus(), o: () => jumpAcross(pane), t: nextTheme, r: otherSide,
+        f: () => setDock(page.dock === "full" ? "open" : "full"), 0: () => setDock(page.dock === "closed" ? "open" : "closed"), Escape: escape, h: toggleHeat, u: () => pane.goToWait(false), U: () => pane.goToWait(true), w: () => setWhy(!page.why),
     };
     const digit = Number(event.key);
     if (digit >= 1 && digit <= shown.length) {
         showPanel(shown[digit - 1].id);
         byId(`tab-${shown[digit - 1].id}`).focus();
+    } else if (digit >= 1) {
+        tell(shown.length ? `there is no panel ${digit}: ${plural(shown.length, "panel")}, in the order of the tabs` : "there are no panels");
     } else if (actions[event.key]) {
         if (byId("help")?.open && event.key !== "?")
             return;
@@ -139,6 +149,12 @@ function pressed(event) {
         return;
     }
     event.preventDefault();
+}
+
+function otherSide() {
+    if (page.reports.length < 2)
+        return tell("there is no other report on this page");
+    setSide(page.reports.length - 1 - page.side);
 }
 
 /* Back by one step: a pinned line, then panels over the whole page. */

@@ -47,13 +47,16 @@ function count(value) {
     return String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
+/* Microseconds, all to the same digits. */
+function micros(value) {
+    return value >= 1000 ? count(Math.round(value)) : value.toFixed(2);
+}
+
 function brief(value) {
-    const steps = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]];
+    const steps = [[1e12, "T"], [1e9, "G"], [1e6, "M"]];
     for (const [size, letter] of steps)
-        if (Math.abs(value) >= size) {
-            const unit = letter === "k" ? 1e3 : size;
-            return (value / unit).toPrecision(3).replace(/\.?0+$/, match => match.startsWith(".") ? "" : match) + letter;
-        }
+        if (Math.abs(value) >= size)
+            return (value / size).toPrecision(3).replace(/\.?0+$/, match => match.startsWith(".") ? "" : match) + letter;
     return count(value);
 }
 
@@ -98,7 +101,7 @@ function colorOf(variable) {
 
 /* The state. `hot` and `pin` are links: numbers that stand for a line of the source, -1 for none. `side` says which of two
    reports the panels show. */
-const page = { reports: [], sides: [], hot: -1, pin: -1, stage: 0, heat: [], panel: "", dock: "open", layout: 0, side: 0, changes: "marked", theme: "auto", terse: false };
+const page = { reports: [], sides: [], hot: -1, pin: -1, stage: 0, heat: [], panel: "", dock: "open", layout: 0, side: 0, changes: "marked", theme: "auto", why: false };
 
 /* The keys of the fragment, each with what it says of the state. `keep` is called after each change of the state; the
    fragment is written when nothing has changed for a moment, since browsers limit how often that may happen. */

@@ -1,9 +1,17 @@
 /* The source and the stages beside each other. */
 
-/* Of a column of figures, as the style has it. */
-const HEAT_WIDTH = 58;
+/* Of a column of figures, and of a character of code, as the style has them. */
+const HEAT_WIDTH = 58, CODE_ADVANCE = 6.95, NOTE_PADDING = 50;
 
 const KINDS = { ast: "Syntax tree", tir: "Tile IR", ll: "LLVM IR", ptx: "PTX", sass: "SASS" };
+
+/* Words of a note, as much of them as is shown; it leads somewhere or not. */
+function noteButton(words, shown, title, go) {
+    return go ? el("button", { class: "bare", type: "button", tabindex: -1, "aria-label": words, title: `${words}: ${title}`, onclick: event => {
+        event.stopPropagation();
+        go();
+    } }, shown) : el("span", { title: words }, shown);
+}
 
 /* A pane: a list of lines with tools above it and a search in it. */
 class Pane {
@@ -32,26 +40,40 @@ class Pane {
         this.list.box.addEventListener("focus", () => (page.lastPane = this));
     }
 
-    /* What the line waits for, or else what waits for it: behind its text, leading there. `goal(entry)` says where that is
-       and takes one there. */
-    waitNotes(profile, [waits, waited], key, goal) {
+    /* What the line waits for, or else what waits for it: behind its text, leading there, as long as there is room. `goal(entry)`
+       says where that is and takes one there. */
+    waitNotes(profile, [waits, waited], key, goal, room) {
         const total = profile.metrics.find(metric => metric.id === "cycles")?.lines.total || 0, least = 0.04 * total;
-        const note = (entry, before, after) => {
+        const note = (entry, back) => {
             const { name, title, go } = typeof entry.other === "string" ? { name: entry.other } : goal(entry);
-            const words = `${before} ${percent(entry.cycles / total)} ${after} ${name}`;
-            return go ? el("button", { class: "bare", type: "button", tabindex: -1, title, onclick: event => {
-                event.stopPropagation();
-                go();
-            } }, words) : el("span", {}, words);
+            const short = `${back ? "awaited" : "waits"} ${percent(entry.cycles / total)}`, words = `${short} ${back ? "by" : "for"} ${name}`;
+            return noteButton(words, fitText([words, short], room, WORD_WIDTH) || (back ? "←" : "→"), title, go);
         };
-        const some = (map, before, after) => (total ? map.get(key) || [] : []).filter(entry => entry.cycles >= (typeof entry.other === "string" ? 2.5 : 1) * least).slice(0, 1).map(entry => note(entry, before, after));
-        return [...some(waits, "waits", "for"), ...some(waited, "awaited", "by")].slice(0, 1); /* more would hide the line */
+        const some = (map, back) => (total ? map.get(key) || [] : []).filter(entry => entry.cycles >= (typeof entry.other === "string" ? 2.5 : 1) * least).slice(0, 1).map(entry => note(entry, back));
+        return [...some(waits, false), ...some(waited, true)].slice(0, 1); /* more would hide the line */
     }
 
+    /* Notes never lie on the text: where there is no room for words an arrow stands in the gutter. */
     withNotes(node, notes) {
-        if (notes.length)
+        const arrow = notes.find(note => /^[←→]$/.test(note.textContent)), sign = node.querySelector(".sign");
+        if (arrow)
+            sign.append(arrow);
+        else if (notes.length)
             node.append(el("span", { class: "inlay" }, notes));
         return node;
+    }
+
+    /* Pixels that the gutter and a line's text leave of what is in sight. */
+    roomBehind(index) {
+        const columns = this.textAt(index).replace(/\t/g, "    ").length + String(this.list.count).length + (this.signs || 1) * 2;
+        return this.list.box.clientWidth - HEAT_WIDTH * this.heats.length - CODE_ADVANCE * columns - NOTE_PADDING;
+    }
+
+    /* The same as words, of lines that wait for a hundredth of all cycles or are waited for as long. */
+    waitWords(index, side) {
+        const total = page.profiles[side].metrics.find(metric => metric.id === "cycles")?.lines.total || Infinity;
+        return [false, true].flatMap(back => this.waitEntries(index, back).slice(0, 1).filter(entry => entry.cycles >= 0.01 * total).map(entry =>
+            `${back ? "awaited" : "waits"} ${percent(entry.cycles / total)} ${back ? "by" : "for"} ${typeof entry.other === "string" ? entry.other : this.goalOf(entry).name}`)).join(" · ");
     }
 
     /* From a line to what it waits for, or back to what waits for it. */
@@ -177,6 +199,12 @@ class Pane {
         this.showHit();
     }
 
+    /* Where nothing is found here: other panes that have it. */
+    elsewhere() {
+        const has = pane => Array.from({ length: pane.list.count }, (_, index) => index).filter(index => pane.textAt(index).toLowerCase().includes(this.query)).length;
+        return page.view.all().filter(pane => pane !== this).map(pane => [pane.label, has(pane)]).filter(([, times]) => times).map(([label, times]) => `, ${times} in ${label}`).join("");
+    }
+
     step(by) {
         if (!this.hits.length)
             return;
@@ -185,7 +213,7 @@ class Pane {
     }
 
     showHit() {
-        this.found.textContent = this.query ? `${this.hit + 1} of ${this.hits.length}` : "";
+        this.found.textContent = this.query ? `${this.hit + 1} of ${this.hits.length}${this.hits.length ? "" : this.elsewhere()}` : "";
         if (this.hit >= 0)
             this.list.go(this.hits[this.hit], false);
         this.list.dressAll();
@@ -250,6 +278,7 @@ class SourcePane extends Pane {
         this.heats.sort((a, b) => METRICS.findIndex(metric => metric.id === a.metric.id) - METRICS.findIndex(metric => metric.id === b.metric.id) || a.side - b.side);
         this.nameHeats(true, this.heats.map(({ metric }) => metric), this.heats.map(({ metric, side }) => metric.title + (page.reports.length > 1 ? ` ${"AB"[side]}` : "")));
         this.list.box.style.setProperty("--digits", `${String(shown?.rows.length || 0).length}ch`);
+        this.signs = shown?.differ ? 2 : 1;
         this.list.box.style.setProperty("--margin", `${70 + HEAT_WIDTH * this.heats.length}px`);
         this.list.marks = [...this.remarks].filter(([link]) => fileOfLink(link) === file).map(([link]) => [rowOfLink(link), "--warning", 0, 0.3]);
         this.list.set(shown?.rows.length || 0, shown?.columns || 0);
@@ -273,8 +302,8 @@ class SourcePane extends Pane {
         const heats = this.heats.map(({ metric, side, profile }) => {
             return this.heatCell(heatOf(metric, metric.lines, profile.lines.get(link)), side);
         });
-        const notes = !this.heats.length ? [] : page.profiles.flatMap((waiting, side) => {
-            const found = this.waitNotes(waiting, [waiting.linkWaits, waiting.linkWaited], link, entry => this.goalOf(entry, side));
+        const room = this.roomBehind(index), notes = !this.heats.length ? [] : page.profiles.flatMap((waiting, side) => {
+            const found = this.waitNotes(waiting, [waiting.linkWaits, waiting.linkWaited], link, entry => this.goalOf(entry, side), room);
             return found.length && page.reports.length > 1 ? [el("span", { class: `side ${"ab"[side]}` }, "AB"[side]), ...found] : found;
         });
         const change = file.differ ? (row.lines[0] ? (row.lines[1] ? "" : "removed") : "added") : "";
@@ -301,7 +330,8 @@ class SourcePane extends Pane {
     told(index) {
         const link = this.linkAt(index), here = page.view ? page.view.panes.map(pane => pane.rowsOfLink(link).length) : [];
         const note = this.note(index).replace(/\n\s*/g, " · ");
-        return `${lineText(link)}: ${here.map(lines => plural(lines, "line")).join(" and ")} of this stage${note ? ` · ${note}` : ""}${page.pin === link ? " · pinned" : ""}`;
+        const parts = [this.waitWords(index, page.side), `${here.map(lines => plural(lines, "line")).join(" and ")} of this stage`, note, page.pin === link && "pinned"];
+        return `${lineText(link)}: ${parts.filter(Boolean).join(" · ")}`;
     }
 }
 
@@ -371,7 +401,7 @@ class StagePane extends Pane {
         const row = this.rows[index], link = this.linkAt(index);
         const kind = row.line < 0 ? (row.text === undefined ? "filler" : "removed") : row.sign === "+" ? "added" : row.sign === "−" ? "removed-here" : "";
         const profile = page.profiles[this.side], heats = this.heats.map(metric => this.heatCell(heatOf(metric, metric.ptx, profile.ptx.get(row.line))));
-        const notes = this.heats.length && row.line >= 0 ? this.waitNotes(profile, [profile.waits, profile.waited], row.line, entry => this.goalOf(entry)) : [];
+        const room = this.roomBehind(index), notes = this.heats.length && row.line >= 0 ? this.waitNotes(profile, [profile.waits, profile.waited], row.line, entry => this.goalOf(entry), room) : [];
         return this.withNotes(el("div", { class: `row ${kind} ${row.gone ? "gone" : ""}`, vars: { "--hue": page.hues.get(link) || "transparent" } },
             el("span", { class: "gutter" }, heats, el("span", { class: "no" }, row.line >= 0 ? row.line + 1 : ""), el("span", { class: "sign" }, row.sign || ""), el("span", { class: "stripe" })),
             this.codeNode(index, this.textAt(index), this.stage.kind, false)), notes);
@@ -395,6 +425,8 @@ class StagePane extends Pane {
     told(index) {
         const link = this.linkAt(index), row = this.rows[index];
         const note = this.note(index).replace(/\n/g, " · ");
-        return `${this.stage ? `${this.stage.kind === "ptx" ? "PTX" : this.stage.id || "stage"} line` : this.label.toLowerCase()} ${row?.line >= 0 ? row.line + 1 : "gone"}: ${link >= 0 ? `of ${lineText(link)}` : "of no line of the source"}${row?.sign === "+" ? " · changed" : ""}${note ? ` · ${note}` : ""}`;
+        const name = this.stage?.kind === "ptx" ? "PTX line" : this.stage ? `${this.stage.id || "stage"} line` : this.label.toLowerCase();
+        const parts = [link >= 0 ? `of ${lineText(link)}` : "of no line of the source", row?.line >= 0 && this.waitWords(index, this.side), row?.sign === "+" && "changed", note];
+        return `${name} ${row?.line >= 0 ? row.line + 1 : "gone"}: ${parts.filter(Boolean).join(" · ")}`;
     }
 }

@@ -26,7 +26,13 @@ const FACTS = [
     { name: "occupancy", title: "occupancy", better: 1, write: value => `${Number((100 * value).toFixed(1))} %` },
 ];
 
-/* What a launch costs, as facts: [title, text, value, better]. */
+/* How a program's clocks come about. */
+function cyclesText(launch) {
+    const more = (launch.cycles || 0) - (launch.alone_cycles || 0);
+    return `clocks of a program from its beginning to its end: ${count(Math.round(launch.alone_cycles || launch.cycles))} by latency${more >= 1 ? `, and ${count(Math.round(more))} more in which its warps keep a unit busy` : ""}${launch.warp_cycles ? `. Of these a warp lives ${count(Math.round(launch.warp_cycles))}, the mean of its warps: shares are of that` : ""}`;
+}
+
+/* What a launch costs, as facts: [title, text, value, better, what it is]. */
 function launchFacts(report) {
     const launch = report.profile?.launch;
     if (!launch)
@@ -34,8 +40,8 @@ function launchFacts(report) {
     return [
         ["grid", (launch.grid || []).join(" × "), null, 0],
         ["", (launch.arguments || []).filter(text => !text.includes("[")).join("  "), null, 0],
-        ["cycles per program", count(launch.cycles), launch.cycles, -1],
-        [`µs predicted${launch.device ? ` on ${launch.device}` : ""}`, launch.microseconds === undefined ? "" : count(launch.microseconds), launch.microseconds, -1],
+        ["cycles per program", count(launch.cycles), launch.cycles, -1, cyclesText(launch)],
+        [`µs predicted${launch.device ? ` on ${launch.device}` : ""}`, launch.microseconds === undefined ? "" : micros(launch.microseconds), launch.microseconds, -1, partsOf(launch).map(([title, part]) => `${micros(part)} ${title}`).join(" + ")],
     ].filter(([, text, value]) => text !== "" && value !== undefined && value !== 0);
 }
 
@@ -69,8 +75,8 @@ function factRows(report) {
     for (const [name, value] of Object.entries(facts))
         if (!known.has(name) && value !== null && typeof value !== "object")
             rows.push({ title: name.replace(/_/g, " "), short: name.replace(/_/g, " "), text: count(value), value, better: 0 });
-    for (const [title, text, value, better] of launchFacts(report))
-        rows.push({ title, short: title, text, value, better });
+    for (const [title, text, value, better, long] of launchFacts(report))
+        rows.push({ title, short: title, text, value, better, long });
     return rows;
 }
 
@@ -114,7 +120,7 @@ function makeHead() {
 
 function factStrip(report) {
     return el("div", { class: "facts" }, factRows(report).filter(row => !row.skip).map(row =>
-        el("span", { class: `fact ${row.bad ? "bad" : ""}`, title: row.text.length > 40 ? row.text : null }, row.before && el("span", { class: "quiet" }, `${row.title} `), row.value !== true && el("b", {}, row.text),
+        el("span", { class: `fact ${row.bad ? "bad" : ""}`, title: row.long || (row.text.length > 40 ? row.text : null) }, row.before && el("span", { class: "quiet" }, `${row.title} `), row.value !== true && el("b", {}, row.text),
             !row.before && el("span", { class: "quiet" }, row.value === 1 ? row.title.replace(/^(\w+)s\b/, "$1") : row.title))),
         !(report.findings || []).length && el("span", { class: "fact quiet" }, noFindings()));
 }
@@ -129,7 +135,7 @@ function comparedFacts() {
         const better = (x || y).better, style = by && better ? (by > 0) === (better > 0) ? "better" : "worse" : "";
         const change = known && by ? `${by > 0 ? "+" : "−"}${x.value ? `${Number((100 * Math.abs(by) / x.value).toPrecision(2))} %` : count(Math.abs(by))}${style ? ` ${style}` : ""}` : known || x?.text === y?.text ? "" : "differs";
         const same = x?.text === y?.text ? " same" : "";
-        return [el("td", { class: `mono${same}` }, x?.text ?? "–"), el("td", { class: `mono${same}` }, y?.text ?? "–"), el("td", { class: style }, change)];
+        return [el("td", { class: `mono${same}`, title: x?.long }, x?.text ?? "–"), el("td", { class: `mono${same}`, title: y?.long }, y?.text ?? "–"), el("td", { class: style }, change)];
     };
     const columns = titles.map(cells), line = (head, part) => el("tr", {}, el("th", { scope: "row" }, head), columns.map(column => column[part]));
     return el("div", { class: "beside", tabindex: 0, role: "region", "aria-label": "Facts of both" }, el("table", { class: "sides", "aria-label": "Facts of both" },
@@ -149,27 +155,59 @@ function foundOf(reports) {
     return found.sort((a, b) => a.sides.length - b.sides.length);
 }
 
+/* Behind a finding stand those that follow from it: they go when it is mended. */
+function chained(found) {
+    const all = side => page.reports[side].findings || [], causeOf = ({ finding, side }) => (finding.follows > 0 ? all(side)[finding.follows - 1] : undefined);
+    const first = found.filter(each => !found.some(other => other.side === each.side && other.finding === causeOf(each)));
+    return first.flatMap(cause => [cause, ...found.filter(each => each.side === cause.side && causeOf(each) === cause.finding)]);
+}
+
 function findingCards() {
-    const found = foundOf(page.reports);
+    const found = chained(foundOf(page.reports));
     if (!found.length)
         return "";
-    const overlaps = overlapNote();
-    const why = el("button", { type: "button", class: "why", title: "Show or hide causes and advice  w", onclick: () => setTerse(!strip.classList.contains("terse")) }, "why");
-    const strip = el("div", { class: "findings", role: "region", "aria-label": "Findings, most to gain first", tabindex: 0 }, why, found.map(({ finding, side, sides }) =>
-        el("article", { class: "finding" },
-            el("h2", {}, el("span", {}, page.reports.length > 1 && sides.map(of => [el("span", { class: `side ${"ab"[of]}` }, "AB"[of]), " "]), finding.title),
-                el("span", { class: "nowrap" }, finding.ptx_line > 0 && [ptxButton(side, finding), " "], placeButton(side, finding.at))),
-            costLine(page.reports[side], finding),
-            finding.figures && el("p", { class: "figures" }, finding.figures),
-            waitLine(side, finding),
-            finding.why && el("p", { class: "cause" }, finding.why),
-            finding.try && el("p", { class: "cause" }, el("b", {}, "Try: "), finding.try))));
-    page.setTerse = terse => {
-        strip.classList.toggle("terse", terse);
-        why.setAttribute("aria-pressed", !terse);
+    const cards = found.map(({ finding, side, sides }) => findingCard(finding, side, sides));
+    const strip = el("div", { class: "findings", role: "region", "aria-label": "Findings, most to gain first", tabindex: 0 }, el("div", { class: "cards" }, cards.map(card => card.node)));
+    const all = el("button", { class: "bare nowrap", type: "button", title: "Why, and by which figures, of all findings  w", onclick: () => setWhy(!page.why) });
+    page.setWhy = shown => {
+        cards.forEach(card => card.show(shown));
+        all.setAttribute("aria-pressed", shown);
+        all.textContent = shown ? "hide why" : "show why";
     };
-    setTerse(page.reports.length > 1);
-    return [overlaps, strip];
+    page.setWhy(false);
+    return [el("div", { class: "overlap quiet" }, el("span", { class: "grow" }, overlapNote()), all), strip];
+}
+
+/* By which other parts of the page name a finding. */
+function numberOf(side, finding) {
+    return page.reports[side].findings.indexOf(finding) + 1;
+}
+
+/* What is wrong, what it costs and what to try are always there; why, and by which figures, on demand. */
+function findingCard(finding, side, sides) {
+    const cause = finding.follows > 0 ? page.reports[side].findings[finding.follows - 1] : null, costs = finding.gain_us > 0 || finding.share > 0;
+    const why = el("button", { class: "bare nowrap", type: "button", title: "Why, and by which figures", "aria-label": `Why: ${finding.title}`, onclick: () => show(why.getAttribute("aria-expanded") !== "true") });
+    const more = el("div", { class: "more" }, costs && finding.figures && el("p", {}, figuresWords(finding.figures)), waitLine(side, finding), finding.why && el("p", { class: "cause" }, finding.why), leftLine(finding));
+    const show = shown => {
+        more.hidden = !shown;
+        why.setAttribute("aria-expanded", shown);
+        why.textContent = `why ${shown ? "▾" : "▸"}`;
+        if (shown)
+            node.scrollIntoView({ block: "nearest", inline: "nearest" });
+    };
+    const node = el("article", { class: `finding${cause ? " follows" : costs ? "" : " aside"}` },
+        el("h2", {}, el("span", {}, page.reports.length > 1 && sides.map(of => [el("span", { class: `side ${"ab"[of]}` }, "AB"[of]), " "]), el("span", { class: "number" }, numberOf(side, finding)), " ", el("span", { class: "title" }, finding.title)),
+            el("span", { class: "places" }, finding.ptx_line > 0 && ptxButton(side, finding), placeButton(side, finding.at), why)),
+        costLine(side, finding, cause),
+        !costs && finding.figures && el("p", {}, figuresWords(finding.figures)),
+        finding.try && el("p", { class: "try" }, el("b", {}, "Try: "), finding.try), more);
+    show(false);
+    return { node, show };
+}
+
+/* Counts in the words of the compiler as the page writes them; names that end in digits stay as they are. */
+function figuresWords(text) {
+    return text.replace(/(?<![%#\w.=])\d{4,}(?![\w.])/g, digits => count(Number(digits)));
 }
 
 /* By kind of finding what of a record of an instruction it is about; of other kinds it is about instructions of one name. */
@@ -184,7 +222,8 @@ const FINDING_COST = {
 function findingLines(side, finding) {
     const first = finding.ptx_line - 1, stage = ptxStage(side), records = page.profiles[side].ptx, link = linkOf(side, finding.at), name = opcodeOf(stage?.lines[first]);
     const own = FINDING_COST[finding.kind], cost = line => (own || (record => record.cycles || 0))(records.get(line) || {}) || 0;
-    const lines = (stage?.found.get(link) || []).filter(line => (own && records.size ? cost(line) > 0 : opcodeOf(stage.lines[line]) === name));
+    const alike = line => finding.kind !== "load_latency" || base(opcodeOf(stage.lines[line])) === base(name), base = opcode => opcode.replace(/\..*/, "");
+    const lines = (stage?.found.get(link) || []).filter(line => (own && records.size ? cost(line) > 0 && alike(line) : opcodeOf(stage.lines[line]) === name));
     const clocks = line => records.get(line)?.cycles || 0;
     return [...new Set([first, ...lines])].sort((a, b) => cost(b) - cost(a) || clocks(b) - clocks(a) || (b === first) - (a === first) || a - b);
 }
@@ -193,8 +232,8 @@ function findingLines(side, finding) {
 function ptxButton(side, finding) {
     const lines = findingLines(side, finding), many = lines.length > 1;
     let at = -1;
-    const name = () => `PTX ${lines[Math.max(0, at)] + 1}${many ? `, ${Math.max(0, at) + 1} of ${lines.length}` : ""}`;
-    const button = el("button", { class: "bare", type: "button", title: `The instruction that costs most of it${many ? `; again for the next one of ${lines.length}, with Shift for the one before` : ""}`, onclick: event => {
+    const name = () => `PTX ${lines[Math.max(0, at)] + 1}${many ? `, instruction ${Math.max(0, at) + 1} of ${lines.length}` : ""}`;
+    const button = el("button", { class: "bare", type: "button", title: many ? `${lines.length} instructions of the PTX are what this is about, those that cost most of it first: again for the next one, with Shift for the one before` : "The instruction of the PTX that this is about", onclick: event => {
         at = event.shiftKey ? (Math.max(0, at) + lines.length - 1) % lines.length : (at + 1) % lines.length;
         button.textContent = name();
         page.view.showPtx(side, lines[at]);
@@ -212,38 +251,42 @@ function waitLine(side, finding) {
 }
 
 /* What a finding costs: its share of a warp's clocks, and what the launch would gain without it. */
-function costLine(report, finding) {
-    const whole = report.profile?.launch?.microseconds, parts = [];
+function costLine(side, finding, cause) {
+    const report = page.reports[side], whole = report.profile?.launch?.microseconds, parts = [], brings = (report.findings || []).some(other => other.follows > 0 && report.findings[other.follows - 1] === finding);
     if (finding.gain_us > 0 && whole > 0)
-        parts.push(el("b", {}, `gains at most ${count(finding.gain_us)} µs`), ` of ${count(whole)} µs (${percent(finding.gain_us / whole)})`, leftText(finding.left));
+        parts.push(el("b", {}, `gains at most ${micros(finding.gain_us)} µs`), ` of ${micros(whole)} µs (${percent(finding.gain_us / whole)})`, brings ? ", with what follows from it" : "", cause ? "" : afterText(finding));
     if (finding.share > 0)
         parts.push(parts.length ? ` · ` : "", `${percent(finding.share)} of a warp's cycles`);
-    return parts.length ? el("p", { class: "cost", title: COST_TERMS }, parts) : "";
+    const from = cause && el("p", { class: "from" }, `↳ follows from ${numberOf(side, cause)}, `, placeButton(side, cause.at) || cause.title, finding.gain_us > 0 && cause.gain_us > 0 ? ": its gain is part of that one's" : "");
+    return [from, parts.length ? el("p", { class: "cost", title: COST_TERMS }, parts) : ""];
+}
+
+/* What of a gain is left when the first of all findings is mended: less where both are of the same time. */
+function afterText({ after_us: after }) {
+    return typeof after !== "number" ? "" : after > 0 ? `, about ${micros(after)} µs once 1 is mended` : ", nothing once 1 is mended";
 }
 
 /* What a launch takes that a finding is mended in: no gain goes below it. */
-function leftText(left) {
-    return left ? el("span", { title: partsOf(left).map(([title, part, what]) => `${count(part)} µs ${title}: ${what}`).join("\n") }, `, leaves ${count(left.microseconds)} µs: ${partsOf(left).map(([title, part]) => `${count(part)} ${title}`).join(" + ")}`) : "";
+function leftLine({ left }) {
+    return left ? el("p", { class: "cause", title: partsOf(left).map(([title, part, what]) => `${micros(part)} µs ${title}: ${what}`).join("\n") }, `What would be left: ${micros(left.microseconds)} µs = ${partsOf(left).map(([title, part]) => `${micros(part)} ${title}`).join(" + ")}.`) : "";
 }
 
-const COST_TERMS = "Gains at most: the time of the launch minus the time predicted without this cause, all else unchanged; an upper bound, since something else may take its place.\nOf a warp's cycles: the mean of a program's warps, as in the column cycles.";
+const COST_TERMS = "Gains at most: the time of the launch minus the time predicted without this cause and what follows from it, all else unchanged; an upper bound, since something else may take its place.\nOf a warp's cycles: the mean of a program's warps, as in the column cycles.";
 
 /* What gains and shares are of, and why neither adds up. */
 function overlapNote() {
     const told = page.reports.filter(report => (report.findings || []).some(finding => finding.share > 0 || finding.gain_us > 0)), lives = told.map(report => report.profile?.launch?.warp_cycles).filter(Boolean);
-    if (!told.length)
-        return "";
-    return el("p", { class: "overlap quiet", title: COST_TERMS }, `Each gain is an upper bound, for mending that one cause. Each share is of the cycles of a warp${lives.length ? ` (${lives.map(clocks => count(Math.round(clocks))).join(" and ")}, the mean of a program's)` : ""}: a wait counts at both its ends, and work that nothing is wrong with at none, so that shares may sum to more or less than 100 %.`);
+    return told.length ? `A gain is at most what mending one cause saves. A share is of a warp's cycles${lives.length ? ` (${lives.map(clocks => count(Math.round(clocks))).join(" and ")}, the mean)` : ""}; a wait is in two shares, of who waits and of what is waited for. So neither adds up.` : "";
 }
 
 function percent(part) {
     return `${(100 * part).toFixed(part < 0.0995 ? 1 : 0)} %`;
 }
 
-/* Findings without their causes leave more room for the code. */
-function setTerse(terse) {
-    page.terse = terse;
-    page.setTerse?.(terse);
+/* Why, and by which figures, of all findings or of none. */
+function setWhy(shown) {
+    page.why = shown;
+    page.setWhy?.(shown);
     keep();
 }
 
@@ -276,9 +319,9 @@ const KEYS = [
     ["o", "to its code in the other pane"], ["s", "to the source"],
     ["u U", "to what the line waits for; to what waits for it"], ["[ ]", "previous, next stage"],
     ["c C", "next, previous change"], ["x", "changes: hidden, marked, with removed lines"],
-    ["/ n N", "search; next, previous match"], ["h", "columns of figures on, off"],
-    ["1 .. 9", "open a panel"], ["0", "close the panels"],
-    ["f", "panels over the whole page"], ["w", "causes and advice on, off"],
+    ["/ n N", "search the pane in focus; next, previous match"], ["h", "columns of figures on, off"],
+    ["1 .. 9", "open a panel, in the order of the tabs"], ["0", "close the panels"],
+    ["f", "panels over the whole page, and back"], ["w", "why, and by which figures: shown, folded"],
     ["r", "panels of the other report"], ["t", "light, dark, as the system"],
     ["Tab ← →", "next control; within tabs, lists and charts"], ["+ −", "zoom a layout in, out"], ["?", "this help"],
 ];
@@ -286,11 +329,14 @@ const KEYS = [
 /* What figures are called. */
 const TERMS = [
     ["cycles", "clocks that a warp spends at the line, the mean of a program's warps, with those that units stay busy after them; all lines add up to the warp's life. Hatched: waiting"],
+    ["cycles per program", "clocks from its beginning to its end: by latency, or as long as its warps keep a unit busy. A warp may live shorter than its program"],
     ["cause", "the same clocks, but a wait counts at what is waited for: of several copies at the one that ends last"],
     ["waited", "clocks that a warp stands still at the line"], ["awaited", "clocks that a warp stands still elsewhere for a result of the line"],
-    ["gains at most", "time of the launch minus the time predicted without this cause, all else unchanged; gains of several causes overlap"],
+    ["gains at most", "time of the launch minus the time predicted without this cause and what follows from it, all else unchanged; gains of several causes overlap"],
+    ["share", "of a finding: its part of the cycles of a warp, the mean of a program's warps. A wait is in two shares, that of the line that waits and that of what it waits for; work that nothing is wrong with is in none. So shares add up to no 100 %"],
     ["sector", "32 bytes of global memory, the least that moves; ideal: as few as hold the bytes that are used"],
     ["wavefront", "one pass through the 32 banks of shared memory; ideal: as few as each access would need without bank conflicts. That lanes or warps ask for the same words is a finding of its own"],
+    ["phase", "part of a warp's access that shared memory serves at once: all 32 lanes with up to 4 bytes each, 16 with 8 bytes, 8 with 16. Each phase takes a wavefront of its own, and more with bank conflicts"],
     ["moved, used, distinct", "bytes of whole sectors; bytes that threads asked for; the same without repetitions"],
     ["●", "the compiler remarks on this line: see the panel Remarks"],
 ];
@@ -298,14 +344,20 @@ const TERMS = [
 function showHelp() {
     const old = byId("help");
     if (old)
-        return old.open ? old.close() : old.showModal();
-    const dialog = el("dialog", { id: "help", "aria-labelledby": "help-title" }, el("h2", { id: "help-title" }, "Keys"),
+        return old.open ? old.close() : openHelp(old);
+    const dialog = el("dialog", { id: "help", "aria-labelledby": "help-title", tabindex: -1 }, el("h2", { id: "help-title" }, "Keys", el("button", { type: "button", onclick: () => dialog.close() }, "Close")),
         el("dl", {}, KEYS.map(([keys, what]) => [el("dt", {}, keys.split(" ").map(key => key === ".." ? ".. " : [el("kbd", {}, key), " "])), el("dd", {}, what)])),
         el("h2", {}, "Reading the page"),
         el("p", {}, "The stripe beside a line has the colour of the source line that it comes from. Pointing at a line highlights its lines in the other pane; a click or Enter keeps them highlighted. The strip at the right of a pane is an overview of the whole text: highlighted lines, changes, remarks, and the part in view."),
-        el("p", {}, "A green + marks lines that the previous stage does not have; a dashed line is where lines were removed. Numbers of values are not compared, since one new op renumbers all that follow. Counts come from the simulator; times are its prediction for the device."),
-        el("dl", {}, TERMS.map(([term, what]) => [el("dt", {}, term), el("dd", {}, what)])),
-        el("button", { type: "button", onclick: () => dialog.close() }, "Close"));
+        el("p", {}, "Numbers of stages are those of the compiler's passes: one that changed nothing has no stage, so that numbers are left out. A green + marks lines that the previous stage does not have; a dashed line is where lines were removed. Numbers of values are not compared, since one new op renumbers all that follow. Counts come from the simulator; times are its prediction for the device."),
+        el("dl", {}, TERMS.map(([term, what]) => [el("dt", {}, term), el("dd", {}, what)])));
     document.body.append(dialog);
+    openHelp(dialog);
+}
+
+/* From its beginning, whatever of it takes the focus. */
+function openHelp(dialog) {
     dialog.showModal();
+    dialog.focus();
+    dialog.scrollTop = 0;
 }

@@ -181,7 +181,7 @@ function placeButton(side, at, text) {
 const METRICS = [
     { id: "cycles", title: "cycles", long: "Where a warp's cycles go by; the hatched part is waiting, whose cause may be another line", of: record => record.cycles, waits: record => record.wait_cycles },
     { id: "caused", title: "cause", long: "The same cycles by cause: waiting counts at the load, copy or product that is waited for", of: record => record.caused_cycles },
-    { id: "waits", title: "waits", long: "Cycles that a warp stands still at the line", of: record => record.wait_cycles },
+    { id: "waits", title: "waits", long: "Cycles that a warp stands still at the line, as a share of all cycles", of: record => record.wait_cycles },
     { id: "instructions", title: "instr.", long: "Instructions executed, each counted once a warp", of: record => record.warps },
     { id: "sectors", title: "sectors", long: "32-byte sectors of global memory moved, over the fewest that would do", of: record => record.sectors, ideal: record => record.ideal_sectors },
     { id: "wavefronts", title: "wavefr.", long: "Wavefronts of shared memory, over the fewest that would do", of: record => record.wavefronts, ideal: record => record.ideal_wavefronts },
@@ -208,6 +208,10 @@ function makeProfile(side) {
     for (const metric of METRICS)
         if ((metric.id !== "caused" || found.waits.size) && [...found.lines.values()].some(record => metric.of(record) > 0))
             found.metrics.push({ ...metric, lines: scaleOf(metric, found.lines), ptx: scaleOf(metric, found.ptx) });
+    /* Parts of cycles are shares of these. */
+    const whole = found.metrics.find(metric => metric.id === "cycles");
+    for (const metric of found.metrics.filter(metric => whole && metric.id === "waits"))
+        [metric.lines.total, metric.ptx.total] = [whole.lines.total, whole.ptx.total];
     return found;
 }
 
@@ -238,6 +242,8 @@ function noteWaits(found, profile, side) {
         add(found.linkWaited, to, from, wait, here);
         move(found.lines.get(from), -wait.cycles);
         move(found.lines.get(to), wait.cycles);
+        if (found.lines.has(to))
+            found.lines.get(to).awaited_elsewhere = (found.lines.get(to).awaited_elsewhere || 0) + wait.cycles;
     }
     for (const [line, record] of found.ptx) {
         const rest = (record.wait_cycles || 0) - (found.waits.get(line) || []).reduce((sum, wait) => sum + wait.cycles, 0);
@@ -281,7 +287,11 @@ function heatOf(metric, scale, record) {
         return ratio > 0 ? { text: `${ratio.toFixed(ratio < 10 ? 2 : 1)}×`, part: scale.most > 1 ? (ratio - 1) / (Math.max(scale.most, 2) - 1) : 0 } : null;
     }
     const share = value / scale.total;
-    return { waits: metric.waits ? clamp((metric.waits(record) || 0) / value, 0, 1) : 0, text: metric.id === "instructions" ? brief(value) : share < 0.0005 ? "0 %" : `${(100 * share).toFixed(1)} %`, part: value / scale.most };
+    return { waits: metric.waits ? clamp((metric.waits(record) || 0) / value, 0, 1) : 0, text: metric.id === "instructions" ? brief(value) : shareText(share), part: value / scale.most };
+}
+
+function shareText(share) {
+    return share < 0.00005 ? "<0.01 %" : `${(100 * share).toFixed(share < 0.001 ? 2 : 1)} %`;
 }
 
 /* All figures of a record in words. */

@@ -28,7 +28,11 @@ class LineList {
         this.box.addEventListener("click", event => this.click(event));
         this.box.addEventListener("focus", () => this.say());
         this.overview.addEventListener("pointerdown", event => this.scrollToRow(Math.floor((event.clientY - this.overview.getBoundingClientRect().top) / this.rowInOverview(this.overview.clientHeight))));
+        let width = 0;
         new ResizeObserver(() => {
+            if (width !== this.box.clientWidth && this.count) /* notes are as long as there is room */
+                this.redraw();
+            width = this.box.clientWidth;
             this.later();
             this.drawOverview();
         }).observe(this.box);

@@ -95,7 +95,7 @@ function openCode() {
 /* A table that its heads sort. Columns are {title, of(row) -> value, text(row) -> text or node, style, numeric}. */
 function sortedTable(label, columns, rows, first, linkOfRow, rising) {
     let by = first, down = !rising;
-    const heads = columns.map((column, index) => el("th", { scope: "col", class: column.numeric ? "" : "left" }, el("button", { type: "button", title: column.long || "", onclick: () => {
+    const heads = columns.map((column, index) => el("th", { scope: "col", class: `${column.numeric ? "" : "left"}${column.title === "source" ? " text" : ""}` }, el("button", { type: "button", title: column.long || "", onclick: () => {
         down = by === index ? !down : Boolean(column.numeric);
         by = index;
         fillRows();
@@ -105,7 +105,7 @@ function sortedTable(label, columns, rows, first, linkOfRow, rising) {
     const fillRows = () => {
         heads.forEach((head, index) => {
             head.setAttribute("aria-sort", index !== by ? "none" : down ? "descending" : "ascending");
-            head.firstChild.textContent = columns[index].title + (index === by ? (down ? " ▾" : " ▴") : "");
+            head.firstChild.textContent = columns[index].title + (index === by ? (down ? "\u00a0▾" : "\u00a0▴") : "");
         });
         const order = rows.map((row, index) => [columns[by].of(row), index]).sort(([a, i], [b, j]) => ((a === undefined) - (b === undefined)) || (typeof a === "string" ? a.localeCompare(b) : a - b) * (down ? -1 : 1) || i - j);
         body.replaceChildren(...order.map(([, index]) => {
@@ -121,71 +121,94 @@ function sortedTable(label, columns, rows, first, linkOfRow, rising) {
     return table;
 }
 
+/* What figures are held to. */
+const IDEAL = { sectors: "over the fewest that hold the bytes that are used", wavefronts: "over the fewest that each access needs for its words, which are those without bank conflicts" };
+
 function makeLinesPanel(body, report, side) {
     const profile = page.profiles[side], rows = [...profile.lines].map(([link, record]) => ({ link, record }));
     const has = name => rows.some(({ record }) => record[name] > 0);
     const number = (name, title, long) => has(name) && { title, long, numeric: true, of: ({ record }) => record[name], text: ({ record }) => (record[name] ? count(record[name]) : "") };
-    const ratio = (metric, title) => has(metric) && { title, long: "over the fewest that would do", numeric: true, of: ({ record }) => record[`ideal_${metric}`] > 0 ? record[metric] / record[`ideal_${metric}`] : undefined,
+    const ratio = (metric, title) => has(metric) && { title, long: IDEAL[metric], numeric: true, of: ({ record }) => record[`ideal_${metric}`] > 0 ? record[metric] / record[`ideal_${metric}`] : undefined,
         text: ({ record }) => record[`ideal_${metric}`] > 0 ? (record[metric] / record[`ideal_${metric}`]).toFixed(2) : "", style: ({ record }) => record[metric] > record[`ideal_${metric}`] * 1.05 ? "over" : "" };
     const cycles = profile.metrics.find(metric => metric.id === "cycles")?.lines.total;
     const columns = [
         { title: "line", of: row => row.link, text: row => el("button", { class: "bare", type: "button", onclick: () => setPin(row.link, "link") }, lineText(row.link, side).replace("line ", "")) },
-        { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceText(row.link).trim(), style: () => "text" },
-        number("cycles", "cycles", "clocks that a warp spends at the line, the mean of all"),
-        cycles && { title: "%", long: "of all cycles", numeric: true, of: ({ record }) => record.cycles, text: ({ record }) => record.cycles ? (100 * record.cycles / cycles).toFixed(1) : "" },
-        profile.linkWaits.size && number("caused_cycles", "cause", "the same clocks, where a wait counts at the line that is waited for"),
-        number("wait_cycles", "waited", "clocks that a warp stands still at the line"), waitsColumn(profile, side),
-        number("awaited_cycles", "awaited", "clocks that a warp stands still elsewhere for results of the line"),
+        { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceSpan(row.link), style: () => "text" },
+        number("cycles", "cycles", "clocks that a warp spends at the line, the mean of all: it executes, waits, or is in a queue for a unit"),
+        cycles && { title: "%", long: "of all cycles, which are a warp's life", numeric: true, of: ({ record }) => record.cycles, text: ({ record }) => record.cycles ? (100 * record.cycles / cycles).toFixed(1) : "" },
+        profile.linkWaits.size && number("caused_cycles", "cause", "the same clocks, where a wait counts at the line that is waited for: cycles, less what the line waits for other lines, and what is awaited"),
+        number("wait_cycles", "waited", "clocks of these that a warp stands still at the line, for other lines, for what the line itself makes, or for other warps"), waitsColumn(profile, side),
+        number("awaited_elsewhere", "awaited", "clocks that a warp stands still at other lines for what this one makes, copies or lets go on; of several copies of a group the one that ends last counts"),
+        number("queued_cycles", "in queue", "clocks of the cycles in which warps had nothing to do but wait for a unit that the line keeps busy for all of them"),
         number("warps", "instructions", "instructions executed, each counted once a warp"), number("threads", "of threads", "instructions executed, each counted once a thread"), number("divergent", "divergent", "instructions that a part of a warp's threads executed"),
         number("sectors", "sectors", "of 32 bytes, of global memory"), ratio("sectors", "× ideal"),
-        number("wavefronts", "wavefronts", "of shared memory"), ratio("wavefronts", "× ideal"),
+        number("wavefronts", "wavefronts", "of shared memory, of all programs"), ratio("wavefronts", "× ideal"),
+        number("shared_clocks", "L1 clocks", "clocks of a program that the line keeps shared memory and L1 busy: one for each wavefront, and one for each 128 bytes of global memory that pass through. All lines add up to its least time"),
     ].filter(Boolean);
     const first = Math.max(2, columns.findIndex(column => column.title === "cycles"));
     body.classList.add("flow");
     body.append(el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of lines", vars: { flex: "1 1 0", padding: "0" } }, sortedTable("Figures by line of the source", columns, rows, first, row => row.link)),
-        el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 300px" } }, timeBars(report.profile.launch), latencyBars(report, side), classBars(report.profile), trafficTable(report.profile)));
+        el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 clamp(280px, 19vw, 300px)" } }, timeBars(report), latencyBars(report, side), classBars(report.profile), trafficTable(report.profile)));
 }
 
-/* For whom a line waits most, but for itself. */
+/* The text of a line as a cell, whole in its title. */
+function sourceSpan(link) {
+    const text = sourceText(link).trim();
+    return el("span", { title: text }, text);
+}
+
+/* For whom a line waits most: another line, others, or where neither is most of it itself: what its own instructions make. */
 function waitsColumn(profile, side) {
-    const most = ({ link, record }) => (profile.linkWaits.get(link) || []).slice(0, 1).find(wait => wait.cycles >= 0.3 * record.wait_cycles), name = wait => (typeof wait.other === "string" ? wait.other : lineText(wait.other, side));
-    return profile.linkWaits.size > 0 && { title: "waits for", long: "what most of the waiting is for", of: row => most(row) && name(most(row)), text: row => {
+    const own = ({ link, record }) => record.wait_cycles - (profile.linkWaits.get(link) || []).reduce((sum, wait) => sum + wait.cycles, 0);
+    const most = row => {
+        const [first] = profile.linkWaits.get(row.link) || [], rest = own(row);
+        return rest >= 0.05 && rest > (first?.cycles || 0) ? { other: "itself", cycles: rest } : first;
+    }, name = wait => (typeof wait.other === "string" ? wait.other : lineText(wait.other, side));
+    return profile.linkWaits.size > 0 && { title: "waits for", long: "what most of the waiting is for; itself: what other instructions of the line make", of: row => most(row) && name(most(row)), text: row => {
         const wait = most(row);
         return wait && (typeof wait.other === "string" ? wait.other : el("button", { class: "bare", type: "button", title: sourceText(wait.other).trim(), onclick: () => setPin(wait.other, "link") }, name(wait)));
     } };
 }
 
 /* What a least time is of, by its name in the report. */
-const BOUND_TERMS = { latency: "each program as if it had the SM to itself, one round after another; what it waits for is below", unit: "how long the programs of an SM keep its busiest unit busy", l2: "bytes between SMs and L2, at the rate of L2", dram: "bytes of DRAM, at its rate" };
+const BOUND_TERMS = { latency: "each program as if it had the SM to itself, one round after another; what it waits for is below", unit: "how long the programs of an SM keep its busiest unit busy", other: "how long the programs of an SM keep it busy", l2: "bytes between SMs and L2, at the rate of L2", dram: "bytes of DRAM, at its rate" };
 
-/* What the launch would take if only one thing held it up; the longest does. */
-function timeBars(launch) {
-    const bounds = Object.entries(launch?.bounds || {}).filter(([, time]) => time > 0), names = { latency: "latency", unit: launch?.unit || "unit", l2: "L2 cache", dram: "DRAM" };
-    const most = Math.max(...bounds.map(([, time]) => time));
-    return bounds.length ? [el("h3", {}, "Least time, by what limits it"), el("div", { class: "bars" }, bounds.sort(([, a], [, b]) => b - a).map(([name, time]) => [
-        el("span", { title: BOUND_TERMS[name] }, names[name] || name), el("span", { class: "track" }, el("i", { vars: { width: `${100 * time / most}%` } })), el("span", { class: "num" }, `${count(time)} µs`)])), timeParts(launch)] : [];
+/* What the launch would take if only one thing held it up; the longest does: [name, microseconds, what it is], of units those that are no trifle. */
+function leastTimes(time) {
+    const most = Math.max(...Object.values(time?.bounds || {}), 0), bounds = time?.bounds || {}, units = Object.entries(time?.units || { [time?.unit || "unit"]: bounds.unit });
+    return [["latency", bounds.latency, BOUND_TERMS.latency], ...units.map(([name, took]) => [name, took, BOUND_TERMS[name === time.unit ? "unit" : "other"]]), ["L2", bounds.l2, BOUND_TERMS.l2], ["DRAM", bounds.dram, BOUND_TERMS.dram]]
+        .filter(([name, took]) => took > 0 && (took >= 0.1 * most || ["latency", "L2", "DRAM"].includes(name))).sort(([, x], [, y]) => y - x);
 }
 
-/* The parts that the launch's time is the sum of: [title, microseconds, what it is]. */
+function timeBars(report) {
+    const launch = report.profile.launch, times = leastTimes(launch), most = Math.max(...times.map(([, took]) => took));
+    return times.length ? [el("h3", {}, "Least time, by what limits it"), el("div", { class: "bars" }, times.map(([name, took, what]) => [
+        el("span", { title: what }, name), el("span", { class: "track" }, el("i", { vars: { width: `${100 * took / most}%` } })), el("span", { class: "num" }, `${micros(took)} µs`)])), timeParts(report)] : [];
+}
+
+/* Parts of a time in the order of the sum: [member, title, what it is]. */
+const SUM = [["launch", "empty launch", "what a launch takes that does nothing"], ["longest", "", "the longest of the least times"],
+    ["beside", "others beside it", "the other least times hide behind the longest, but not wholly: two limits a and b together take the cube root of a³ + b³. One as long as the longest adds 26 % to it, one half as long 4 %"],
+    ["uneven", "longest program", "some programs take longer than the mean"], ["code", "fetching code", "machine code comes from L2 once, which hides behind the rest in the same way: the shorter that is, the more it shows"]];
+
+/* The parts that a time is the sum of: [title, microseconds, what it is]. */
 function partsOf(time) {
     const parts = time?.parts;
-    return parts ? [["any launch", parts.launch, "what a launch takes that does nothing"], [`by ${parts.name}`, parts.longest, "the longest of the least times"], ["beside it", parts.beside, "the part of the other least times that does not hide behind the longest"],
-        ["longest program", parts.uneven, "some programs take longer than the mean"], ["fetching code", parts.code, "machine code comes from L2 once"]].filter(([, part]) => part > 0.004) : [];
+    return parts ? SUM.map(([part, title, what]) => [part === "longest" ? parts.name : title, parts[part], what]).filter(([, part]) => part > 0.004) : [];
 }
 
-function timeParts(launch) {
-    const parts = partsOf(launch);
-    return parts.length ? [el("h3", {}, `The ${count(launch.microseconds)} µs of the launch are`), el("div", { class: "bars" }, parts.map(([title, part, what]) => [
-        el("span", { title: what }, title), el("span", { class: "track" }, el("i", { vars: { width: `${100 * part / launch.microseconds}%` } })), el("span", { class: "num" }, `${count(part)} µs`)]))] : [];
-}
-
-/* What the launch would take if only one thing held it up; the longest does. */
-function timeBars(launch) {
-    const bounds = Object.entries(launch?.bounds || {}).filter(([, time]) => time > 0), names = { latency: "latency", unit: launch?.unit || "unit", l2: "L2 cache", dram: "DRAM" };
-    const most = Math.max(...bounds.map(([, time]) => time));
-    const terms = { latency: "each program as if it had the SM to itself, one round after another; what it waits for is below", unit: "how long the programs of an SM keep its busiest unit busy", l2: "bytes between SMs and L2, at the rate of L2", dram: "bytes of DRAM, at its rate" };
-    return bounds.length ? [el("h3", {}, "Least time, by what limits it"), el("div", { class: "bars" }, bounds.sort(([, a], [, b]) => b - a).map(([name, time]) => [
-        el("span", { title: terms[name] }, names[name] || name), el("span", { class: "track" }, el("i", { vars: { width: `${100 * time / most}%` } })), el("span", { class: "num" }, `${count(time)} µs`)]))] : [];
+/* The sum that the launch's time is, and what it would be without each of the first findings. */
+function timeParts(report) {
+    const launch = report.profile.launch, rows = partsOf(launch), gains = (report.findings || []).map((finding, index) => ({ finding, number: index + 1 })).filter(({ finding }) => finding.left).slice(0, 3);
+    if (!rows.length)
+        return [];
+    const columns = [{ time: launch, title: "now", long: "as it is" }, ...gains.map(({ finding, number }) => ({ time: finding.left, title: String(number), long: `without finding ${number}: ${finding.title}` }))];
+    const names = [...new Set(columns.flatMap(({ time }) => SUM.filter(([part]) => time.parts[part] > 0.004).map(([part]) => part)))], cells = of => columns.map(column => el("td", { title: of(column.time)[1] || null }, of(column.time)[0]));
+    return [el("h3", {}, `What the ${micros(launch.microseconds)} µs of the launch are`), el("table", { class: "figures", "aria-label": "Parts of the launch's time" },
+        el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "left" }, ""), columns.map(column => el("th", { scope: "col", title: column.long }, column.title)))),
+        el("tbody", {}, SUM.filter(([part]) => names.includes(part)).map(([part, title, what]) => el("tr", {}, el("td", { class: "left", title: what, vars: { "white-space": "normal", "font-family": "inherit" } }, part === "longest" ? launch.parts.name : title), cells(time => [micros(time.parts[part]), part === "longest" ? `by ${time.parts.name}` : ""]))),
+            el("tr", {}, el("td", { class: "left", vars: { "font-family": "inherit" } }, el("b", {}, "sum")), cells(time => [micros(time.microseconds), ""])))),
+        gains.length > 0 && el("p", { class: "quiet" }, `${gains.map(({ number }) => number).join(", ")}: without the finding of that number, in the order of the cards.${gains.map(({ finding, number }) => (finding.left.parts.name === launch.parts.name ? "" : ` In ${number} the longest is ${finding.left.parts.name}.`)).join("")}`)];
 }
 
 /* The waits that latency is made of: results that instructions wait for, and instructions that hold warps up by themselves. */
@@ -202,24 +225,25 @@ function waitsOf(report, side) {
     return found.sort((a, b) => b.clocks - a.clocks || a.line - b.line);
 }
 
-/* Which latencies the bound of that name is the sum of. */
+/* Where the clocks of a warp go by: waits by what they are for, waiting for units, and what it executes. Latency is made of them. */
 function latencyBars(report, side) {
-    const launch = report.profile.launch, alone = launch?.alone_cycles, waits = waitsOf(report, side);
+    const launch = report.profile.launch, alone = launch?.alone_cycles, lives = launch?.warp_cycles || launch?.cycles, waits = waitsOf(report, side);
     if (!(alone > 0) || !waits.length)
         return [];
-    const all = waits.reduce((sum, wait) => sum + wait.clocks, 0), shown = waits.slice(0, 5).filter(wait => wait.clocks >= 0.02 * alone), rest = all - shown.reduce((sum, wait) => sum + wait.clocks, 0);
-    const row = (label, clocks, note) => [el("div", { class: "wait" }, label, note && el("span", { class: "quiet" }, ` ${note}`)), el("span", { class: "track" }, el("i", { vars: { width: `${Math.min(100, 100 * clocks / alone)}%` } })), el("span", { class: "num" }, `${count(Math.round(clocks))}  ${percent(clocks / alone)}`)];
+    const all = waits.reduce((sum, wait) => sum + wait.clocks, 0), shown = waits.slice(0, 5).filter(wait => wait.clocks >= 0.02 * lives), rest = all - shown.reduce((sum, wait) => sum + wait.clocks, 0);
+    const queued = (report.profile.ptx || []).reduce((sum, record) => sum + (record.queued_cycles || 0), 0);
+    const row = (label, clocks, note) => [el("div", { class: "wait" }, label, note && el("span", { class: "quiet" }, ` ${note}`)), el("span", { class: "track" }, el("i", { vars: { width: `${Math.min(100, 100 * clocks / lives)}%` } })), el("span", { class: "num" }, `${count(Math.round(clocks))}  ${percent(clocks / lives)}`)];
     const link = line => page.profiles[side].ptx.get(line) && page.reports[side] ? linkOf(side, report.stages.find(stage => stage.kind === "ptx").at[line]) : -1;
-    const crowded = launch.cycles - alone || 0, ends = launch.cycles - launch.warp_cycles || 0;
+    const crowded = launch.cycles - alone || 0;
     const otherEnd = wait => {
         const [most] = page.profiles[side][wait.held ? "waits" : "waited"].get(wait.line) || [], end = most && typeof most.other !== "string" ? link(most.other) : -1;
         return end >= 0 && end !== link(wait.line) ? `, ${wait.held ? "mostly for" : "mostly at"} ${lineText(end, side)}` : "";
     };
-    return [el("h3", {}, "What the latency consists of"),
-        el("p", { class: "quiet" }, `By latency a program takes ${count(alone)} clocks; with ${plural(launch.rounds || 1, "round")} of programs on an SM that makes ${count(launch.bounds?.latency || 0)} µs${crowded >= 1 ? `. Its warps keep ${launch.unit} busy for ${count(Math.round(crowded))} clocks more, ${count(launch.cycles)} in all` : ""}. Of the ${count(alone)} clocks a warp, in the mean of all:`),
+    return [el("h3", {}, "What a warp's clocks consist of"),
+        el("p", { class: "quiet" }, `By latency a program takes ${count(alone)} clocks; with ${plural(launch.rounds || 1, "round")} of programs on an SM that makes ${micros(launch.bounds?.latency || 0)} µs${crowded >= 1 ? `. At its end all its warps together still keep ${launch.crowded_by || launch.unit} busy for ${count(Math.round(crowded))} clocks more, ${count(launch.cycles)} in all` : ""}. A warp lives ${count(Math.round(lives))} clocks${launch.cycles - lives >= 1 ? " of these" : ""} in the mean, which shares are of everywhere:`),
         el("div", { class: "bars waits" }, shown.map(wait => row(["waits ", wait.what, " ", el("button", { class: "bare mono", type: "button", title: sourceText(link(wait.line)).trim(), onclick: () => page.view.showPtx(side, wait.line) }, wait.name)], wait.clocks,
             `${link(wait.line) >= 0 ? `${lineText(link(wait.line), side)}, ` : ""}${count(Number(wait.times.toPrecision(3)))} × ${count(Math.round(wait.clocks / Math.max(wait.times, 1e-9)))} clocks${otherEnd(wait)}`)),
-        rest >= 0.5 && row(shown.length ? "waits elsewhere" : "waits", rest, plural(waits.length - shown.length, "place")), row("executes", Math.max(0, alone - all - Math.max(0, ends)), "or waits for its turn at a unit"), ends >= 1 && row("has ended", ends, "before the last warp"))];
+        rest >= 0.5 && row(shown.length ? "waits elsewhere" : "waits", rest, plural(waits.length - shown.length, "place")), queued >= 0.5 && row("is in a queue", queued, "for units that all warps together keep busy"), row("executes", Math.max(0, lives - all - queued)))];
 }
 
 function classBars(profile) {

@@ -4,10 +4,10 @@
 const OP_KINDS = {
     copy: { lane: "copies", hue: "#56b4e9", name: "asynchronous copy" }, global: { lane: "global memory", hue: "#0072b2", light: true, name: "load or store of global memory" },
     shared: { lane: "shared memory", hue: "#cc79a7", name: "access of shared memory" }, product: { lane: "products", hue: "#009e73", name: "product (dot)" },
-    arithmetic: { lane: "arithmetic", hue: "#e69f00", name: "arithmetic" }, exchange: { lane: "exchanges", hue: "#f0e442", name: "exchange between lanes" },
-    wait: { lane: "waits, barriers", hue: "#d55e00", name: "wait" }, barrier: { lane: "waits, barriers", hue: "#b3b3b3", name: "barrier" }, control: { lane: "control", hue: "#8a8f98", name: "branch" },
+    arithmetic: { lane: "arithmetic", hue: "#e69f00", name: "arithmetic" }, exchange: { lane: "exchanges", hue: "#f0e442", name: "exchange between lanes" }, inline: { lane: "inline PTX", hue: "#8c564b", name: "PTX of the source, of which the model knows nothing" },
+    wait: { lane: "waits, barriers", hue: "#d55e00", name: "wait" }, barrier: { lane: "waits, barriers", hue: "#b3b3b3", name: "barrier" }, queue: { lane: "in a queue", hue: "#7a4fa3", light: true, name: "queue for a unit that all warps keep busy" }, control: { lane: "control", hue: "#8a8f98", name: "branch" },
 };
-const OP_LANES = ["copies", "global memory", "shared memory", "products", "arithmetic", "exchanges", "waits, barriers", "control", "other"];
+const OP_LANES = ["copies", "global memory", "shared memory", "products", "arithmetic", "inline PTX", "exchanges", "waits, barriers", "in a queue", "control", "other"];
 
 /* Widths of texts in pictures, in pixels, and the first of some texts that fits; "" if none does. */
 const CODE_WIDTH = 6.4, WORD_WIDTH = 6.1;
@@ -29,15 +29,16 @@ function ticks(most, pixels, room) {
     return found;
 }
 
-/* A picture as wide as its place; made anew when that changes. */
+/* A picture as wide as its place; made anew when that changes, or its height where that is the place's own. */
 function fitted(place, make) {
-    let width = 0;
+    const ownHeight = place.classList.contains("sheet");
+    let width = 0, height = 0;
     const redraw = () => {
-        width = place.clientWidth;
+        [width, height] = [place.clientWidth, place.clientHeight];
         if (width)
             make(width);
     };
-    const observer = new ResizeObserver(() => place.clientWidth !== width && redraw());
+    const observer = new ResizeObserver(() => (place.clientWidth !== width || ownHeight && place.clientHeight !== height) && redraw());
     observer.observe(place);
     panelStops.push(() => observer.disconnect());
     redraw();
@@ -54,7 +55,7 @@ function linkedMarks(place) {
 /* A bar that says what it is, leads to its line and highlights it. */
 function linkedBar(link, text, ...shapes) {
     const bar = svg("g", { class: "bar", tabindex: 0, role: "button", "aria-label": text.replace(/\n/g, ", "), "data-link": link, onmouseenter: () => link >= 0 && setHot(link), onmouseleave: () => setHot(-1), onfocus: () => link >= 0 && setHot(link), onblur: () => setHot(-1) }, shapes);
-    return explains(bar, () => text, () => link >= 0 && togglePin(link, "link"));
+    return explains(bar, () => text, () => link >= 0 && togglePin(link, "picture"));
 }
 
 /* Loops */
@@ -64,13 +65,13 @@ function makeLoopsPanel(body, report, side) {
     const roles = report.loops.flatMap(loop => loop.roles || []), ran = roles.some(role => role.run), ahead = roles.some(role => (role.ops || []).some(op => op.ahead));
     const used = new Set(roles.flatMap(role => [...(role.ops || []), ...(role.run?.pieces || [])].map(op => op.kind))), kinds = [...Object.keys(OP_KINDS).filter(kind => used.delete(kind)), ...used];
     body.append(el("div", { class: "legend pad" }, kinds.map(kind => el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: kindOf({ kind }).hue } }), kindOf({ kind }).name || kind)),
-        ran && [roles.some(role => [...(role.run?.pieces || []), ...(role.run?.units || [])].some(part => part.replays >= 0.5)) && el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: REPLAYS } }), "replays of bank conflicts"), el("span", { class: "nowrap" }, el("span", { class: "swatch flight" }), "thin line: its result is on the way"), roles.some(role => role.run?.units?.length) && el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: "#8a8f9899" } }), "unit kept busy by all warps of a program")],
+        ran && [roles.some(role => [...(role.run?.pieces || []), ...(role.run?.units || [])].some(part => part.replays >= 0.5)) && el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: REPLAYS } }), "replays of bank conflicts"), el("span", { class: "nowrap" }, el("span", { class: "swatch flight" }), "thin line: what it loads, stores or copies is on the way"), roles.some(role => role.run?.units?.length) && el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: "#8a8f9899" } }), "unit kept busy by all warps of a program")],
         el("span", { class: "quiet" }, `The axis counts clocks. Two iterations are shown, the second one paler, with a line where each begins; bars that cross the line overlap with the next iteration.${ahead ? " +1: for the iteration after this one." : ""}`)));
     [...report.loops].sort((a, b) => (b.stages || 0) - (a.stages || 0)).forEach(loop => {
         const turns = loop.trips || loop.turns, trips = turns ? `, ${count(turns)} iteration${turns === 1 ? "" : "s"}` : "";
         const each = loop.turn_cycles ? `, ${count(Math.round(loop.turn_cycles))} clocks per iteration in the mean of all warps` : "";
         body.append(el("h3", { class: "pad" }, "Loop at ", placeButton(side, loop.at, null) || "no line", `: ${loop.stages > 1 ? `copies ${plural(loop.stages - 1, "iteration")} ahead` : "starts no copies ahead"}${loop.asked && (loop.stages > 1 || loop.asked_by !== "num_stages") ? ` (${plural(loop.asked, "stage")} asked for by ${loop.asked_by})` : ""}${trips}${each}`));
-        body.append(el("div", { class: "loops" }, loopViews(loop, report).map(view => loopView(view, loop, side))));
+        body.append(el("div", { class: "loops" }, loopViews(loop, report, side).map(view => loopView(view, loop, side))));
     });
 }
 
@@ -78,8 +79,8 @@ function makeLoopsPanel(body, report, side) {
 const REPLAYS = "#a3001e";
 
 /* The pictures of a loop, on one scale: as it ran, where that is known, and as schedules have it. */
-function loopViews(loop, report) {
-    const ran = (loop.roles || []).filter(role => role.run).map(role => ({ name: role.name, warps: role.warps, clocks: role.run.clocks, units: role.run.units, ops: role.run.pieces.map(piece => pieceOp(piece, role.run)), run: role.run }));
+function loopViews(loop, report, side) {
+    const ran = (loop.roles || []).filter(role => role.run).map(role => ({ name: role.name, warps: role.warps, clocks: role.run.clocks, units: role.run.units, ops: role.run.pieces.map(piece => pieceOp(piece, role.run, side, loop)), run: role.run }));
     const why = report.profile ? "No iteration as it ran was kept: the loop has another one within, or runs less than twice" : "Nothing was run; with arguments (-g, -a) an iteration by the simulator's clock is shown beside it";
     const views = [{ roles: (loop.roles || []).map(role => ({ ...role, run: null })), title: "Compiler's model of the schedule:", note: `estimated for one warp alone, whose ops begin in their order, with the latencies and rates of that clock; without waits for other warps and without bank conflicts${loop.once ? "; a loop within counts as one iteration of it" : ""}.${ran.length ? "" : ` ${why}.`}` }];
     if (ran.length)
@@ -88,15 +89,21 @@ function loopViews(loop, report) {
     return views.map(view => ({ ...view, span: most }));
 }
 
-/* A unit that all warps together keep busy for longer than one of them takes. */
+/* What of it is waiting for a unit that all warps together keep busy. */
 function crowdText(run) {
-    const [unit] = [...run.units].sort((a, b) => b.clocks - a.clocks);
-    return unit?.clocks > 1.02 * run.clocks ? `; all warps together keep ${unit.name} busy for ${count(Math.round(unit.clocks))} clocks per iteration, for which each of them waits` : "";
+    const queues = run.pieces.filter(piece => piece.kind === "queue"), clocks = queues.reduce((sum, piece) => sum + piece.to - piece.from, 0), unit = run.units.find(unit => unit.name === queues[0]?.unit);
+    return clocks >= 1 && unit ? `, ${count(Math.round(clocks))} of them in a queue for ${unit.name}, which all warps together keep busy for ${count(Math.round(unit.clocks))} clocks per iteration` : "";
 }
 
-function pieceOp(piece, run) {
+/* Multiply-adds of a line are its product where the model has one there. */
+function isProduct(piece, side, loop) {
+    const same = op => op.kind === "product" && linkOf(side, op.at) === linkOf(side, piece.at);
+    return piece.kind === "arithmetic" && /^(fma|mad)\b/.test(opcodeOf(ptxStage(side)?.lines[piece.ptx[0] - 1])) && (loop.roles || []).some(role => (role.ops || []).some(same));
+}
+
+function pieceOp(piece, run, side, loop) {
     const one = piece.ptx[0] === piece.ptx[1], lines = one ? `PTX ${piece.ptx[0]}` : `PTX ${piece.ptx[0]} to ${piece.ptx[1]}, ${plural(piece.count, "instruction")}`;
-    return { ...piece, text: lines, labels: one ? [lines] : [`PTX ${piece.ptx[0]}–${piece.ptx[1]}`], ahead: 0, conflicts: piece.replays > 0.5 ? `, of which ${count(Math.round(piece.replays))} are replays of bank conflicts` : "", turns: run.turns };
+    return { ...piece, ...(isProduct(piece, side, loop) && { kind: "product" }), text: lines, labels: one ? [lines] : [`PTX ${piece.ptx[0]}–${piece.ptx[1]}`], ahead: 0, last: piece.kind === "queue" && piece.to > run.clocks - 0.5, conflicts: piece.replays > 0.5 ? `, of which ${count(Math.round(piece.replays))} are replays of bank conflicts` : "", turns: run.turns };
 }
 
 function loopView(view, loop, side) {
@@ -141,7 +148,7 @@ function loopPicture({ roles: all, span, title }, side, width) {
         picture.push(svg("text", { class: "dim", x: left + at * scale, y: 11, "text-anchor": !at ? "start" : left + at * scale > width - 16 ? "end" : "middle" }, count(at)), svg("line", { class: "grid", x1: left + at * scale, x2: left + at * scale, y1: 15, y2: "100%" }));
     for (const role of roles) {
         const lanes = OP_LANES.map(name => ({ name, ops: role.ops.filter(op => kindOf(op).lane === name) })).filter(lane => lane.ops.length);
-        picture.push(svg("text", { x: 0, y: y + 10, "font-weight": 600 }, roleName(role)), role.run ? svg("text", { class: "dim", x: 0, y: y + 23 }, `warp ${role.run.warp}`) : role.warps && svg("text", { class: "dim", x: 0, y: y + 23 }, `${role.warps} warp${role.warps === "1" ? "" : "s"}`));
+        picture.push(svg("text", { x: 0, y: y + 10, "font-weight": 600 }, roleName(role)), role.run ? svg("text", { class: "dim", x: 0, y: y + 23 }, `here: warp ${role.run.warp}`) : role.warps && svg("text", { class: "dim", x: 0, y: y + 23 }, `${role.warps} warp${role.warps === "1" ? "" : "s"}`));
         for (const lane of lanes) {
             const turn = role.run ? role.clocks : period;
             const both = [0, 1].flatMap(number => lane.ops.map(op => ({ ...op, turn: number, from: op.from + number * turn, to: op.to + number * turn, ...(op.until !== undefined && { until: op.until + number * turn }) })));
@@ -169,16 +176,16 @@ function roleName(role) {
 /* Room for the names of roles and of their rows. */
 function leftOf(roles) {
     const names = roles.flatMap(role => [...(role.ops || []).map(op => kindOf(op).lane), ...(role.units || []).map(unit => `${unit.name}, all`)]);
-    return Math.ceil(WORD_WIDTH * (Math.max(6, ...roles.map(role => roleName(role).length)) + Math.max(...names.map(name => name.length), 6))) + 26;
+    return Math.ceil(WORD_WIDTH * (Math.max(6, ...roles.map(role => Math.max(roleName(role).length, role.run ? `here: warp ${role.run.warp}`.length : 0))) + Math.max(...names.map(name => name.length), 6))) + 26;
 }
 
 /* What all warps of a program occupy in an iteration: a unit that is busy for longer than the warp's own iteration is what holds it up. */
 function unitBars(role, picture, { left, y, scale, width }) {
     const units = [...(role.units || [])].sort((a, b) => b.clocks - a.clocks).filter((unit, index) => index < 3 && unit.clocks >= 0.2 * role.clocks);
     for (const unit of units) {
-        const label = `${count(Math.round(unit.clocks))} clocks${unit.replays >= 1 ? `, ${count(Math.round(unit.replays))} of them replays` : ""}`;
+        const label = `${count(Math.round(unit.clocks))} clocks${unit.wavefronts >= 1 && unit.wavefronts < unit.clocks - 1 && !(unit.replays >= 1) ? `, ${count(Math.round(unit.wavefronts))} of them wavefronts` : ""}${unit.replays >= 1 ? `, ${count(Math.round(unit.replays))} of them replays` : ""}`;
         const wide = unit.clocks * scale, fits = left + wide + 4 + label.length * WORD_WIDTH < width, replays = Math.min(unit.replays, unit.clocks) * scale;
-        const text = `${unit.name}: all ${role.warps} warps of a program keep it busy for ${count(Math.round(unit.clocks))} clocks per iteration${unit.replays >= 1 ? `, of which ${count(Math.round(unit.replays))} are replays of bank conflicts` : ""}${unit.clocks > role.clocks ? "; longer than a warp's own iteration, so that warps wait for it" : ""}`;
+        const text = `${unit.name}: all ${role.warps} warps of a program keep it busy for ${count(Math.round(unit.clocks))} clocks per iteration${unit.wavefronts >= 1 ? `: ${count(Math.round(unit.wavefronts))} wavefronts of shared memory, ${count(Math.round(unit.clocks - unit.wavefronts))} lines of 128 bytes that pass through L1` : ""}${unit.replays >= 1 ? `; ${count(Math.round(unit.replays))} of the wavefronts are replays of bank conflicts` : ""}`;
         picture.push(svg("text", { class: "dim", x: left - 8, y: y + 10, "text-anchor": "end" }, `${unit.name}, all`),
             linkedBar(-1, text, svg("rect", { x: left, y, width: Math.max(1.5, wide), height: 12, fill: "#8a8f98", "fill-opacity": 0.6 }), replays > 0.5 && svg("rect", { x: left + wide - replays, y, width: replays, height: 12, fill: REPLAYS }),
                 svg("text", fits ? { class: "dim", x: left + wide + 4, y: y + 10 } : { class: "halo", x: Math.min(left + wide, width) - 4, y: y + 10, "text-anchor": "end" }, label)));
@@ -189,7 +196,7 @@ function unitBars(role, picture, { left, y, scale, width }) {
 
 function opBar(op, side, box, scale, span) {
     const ahead = op.ahead ? `\nfor ${op.ahead === 1 ? "the next iteration" : `the iteration ${op.ahead} later`}` : "", link = linkOf(side, op.at), { hue, light } = kindOf(op);
-    const later = op.until > op.to + 0.5 ? `, ends at ${count(Math.round(op.until))}` : "", held = op.waits ? `\nthe warp stands still, for others or for units that they keep busy${heldFor(op, side)}` : "";
+    const later = op.until > op.to + 0.5 ? `, ends at ${count(Math.round(op.until))}` : "", held = op.waits ? `\nthe warp stands still${heldFor(op, side)}; what it has begun before goes on` : op.kind === "queue" ? `\nno warp goes on before ${op.unit} has done what all of them ask for; what it has begun before goes on${op.last ? ". The mean of all iterations, shown at the end of one: the clock knows that at the end of the program" : ""}` : "";
     const text = `${op.text}\n${op.kind}, ${link >= 0 ? lineText(link, side) : "no line"}, iteration ${op.turn ? "i + 1" : "i"}${ahead}\nclocks ${count(Math.round(op.from))} to ${count(Math.round(op.to))}${op.conflicts || ""}${later}${held}`;
     const plain = op.text.replace(/^%[\w.]+ = /, ""), before = op.ahead ? `+${op.ahead} ` : "", labels = (op.labels || [plain, plain.replace(/ \{.*/, ""), plain.replace(/ .*/, "")]).map(text => before + text);
     const label = fitText([...labels, op.kind, before.trim()], box.width - 5, CODE_WIDTH);
@@ -219,7 +226,7 @@ function makeSharedPanel(body, report, side) {
         { title: "buffer", of: buffer => buffer.name, text: buffer => placeButton(side, buffer.at, buffer.name) },
         { title: "elements", of: buffer => buffer.type || "" },
         { title: "copies", numeric: true, of: buffer => buffer.copies }, { title: "bytes", numeric: true, of: buffer => buffer.bytes }, { title: "at", numeric: true, of: buffer => buffer.offset },
-        { title: "× banks", long: "wavefronts over the fewest that would do, of reading or writing, whichever is worse", numeric: true, of: buffer => conflict(buffer) || undefined, text: buffer => (conflict(buffer) ? conflict(buffer).toFixed(1) : ""), style: buffer => (conflict(buffer) > 1.05 ? "over" : "") },
+        { title: "× ideal", long: "wavefronts over the fewest that would do, of reading or writing, whichever is worse", numeric: true, of: buffer => conflict(buffer) || undefined, text: buffer => (conflict(buffer) ? conflict(buffer).toFixed(1) : ""), style: buffer => (conflict(buffer) > 1.05 ? "over" : "") },
     ];
     body.append(place, el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Buffers", vars: { flex: "0 1 430px", padding: "0" } }, sortedTable("Buffers", columns, buffers, 4, buffer => linkOf(side, buffer.at), true),
         el("p", { class: "pad quiet" }, `${bytes(report.shared.bytes)} a CTA${limit ? ` of at most ${bytes(limit)}` : ""}. Buffers that live at different steps may share addresses.`)));
@@ -256,11 +263,13 @@ function sharedPicture(shared, total, side, width, height) {
 
 /* Registers */
 
+const NO_INSTRUCTION = /^\s*(?:$|\.|\/\/|[$\w]+:|\{|\})/;
+
 /* Lines that are no instructions have no live registers; there what lives before them still does. */
 function withoutGaps(lines, stages) {
-    const text = stages.find(stage => stage.kind === "ptx")?.lines || [], noInstruction = /^\s*(?:$|\.|\/\/|[$\w]+:|\{|\})/;
+    const text = stages.find(stage => stage.kind === "ptx")?.lines || [];
     let before = 0;
-    return lines.map((live, line) => (before = live === 0 && noInstruction.test(text[line] ?? "") ? before : live));
+    return lines.map((live, line) => (before = live === 0 && NO_INSTRUCTION.test(text[line] ?? "") ? before : live));
 }
 
 /* What was really compiled, and what live counts. */
@@ -272,13 +281,14 @@ function registersText(report) {
 function makeRegistersPanel(body, report, side) {
     const place = el("div", { class: "sheet pad" }), { limit } = report.registers;
     const lines = withoutGaps(report.registers.lines, report.stages);
-    const top = lines.map((live, line) => ({ live, line })).sort((a, b) => b.live - a.live || a.line - b.line), stage = ptxStage(side);
+    const stage = ptxStage(side), isInstruction = line => !stage || !NO_INSTRUCTION.test(stage.lines[line] ?? "");
+    const top = lines.map((live, line) => ({ live, line })).sort((a, b) => b.live - a.live || isInstruction(b.line) - isInstruction(a.line) || a.line - b.line);
     const marks = registerMarks(report, limit);
     const most = new Map();
     if (stage)
         lines.forEach((live, line) => {
             const link = stage.links[line] ?? -1;
-            if (link >= 0 && live > (most.get(link)?.live || 0))
+            if (link >= 0 && isInstruction(line) && live > (most.get(link)?.live || 0))
                 most.set(link, { link, live, line });
         });
     const show = line => page.view.showPtx(side, line);
@@ -289,7 +299,7 @@ function makeRegistersPanel(body, report, side) {
             { title: "line", of: row => row.link, text: row => el("button", { class: "bare", type: "button", onclick: () => setPin(row.link, "link") }, lineText(row.link, side).replace("line ", "")) },
             { title: "live", long: "most 32-bit values, before allocation, that are live at one of its instructions", numeric: true, of: row => row.live },
             { title: "PTX", long: "line of the PTX where they are", numeric: true, of: row => row.line + 1, text: row => el("button", { class: "bare", type: "button", onclick: () => show(row.line) }, String(row.line + 1)) },
-            { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceText(row.link).trim(), style: () => "text" },
+            { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceSpan(row.link), style: () => "text" },
         ], [...most.values()], 1, row => row.link)));
     let cursor = top.length ? top[0].line : 0;
     const say = line => `PTX line ${line + 1}: ${plural(lines[line], "value")} live, before allocation${line === top[0].line ? ", the most" : ""}${stage ? `\n${(stage.lines[line] || "").trim() || "(no instruction)"}` : ""}${stage && stage.links[line] >= 0 ? `\n${lineText(stage.links[line], side)}: ${sourceText(stage.links[line]).trim()}` : ""}`;
@@ -325,6 +335,7 @@ function registerPicture({ lines, marks, stage, cursor, peak, say, show, move },
     const lineAt = event => clamp(Math.round((event.clientX - picture.getBoundingClientRect().left - left) / (width - left - 8) * (lines.length - 1)), 0, lines.length - 1);
     picture.addEventListener("mousemove", event => {
         const line = lineAt(event);
+        tell(say(line).replace(/\n/g, " · "));
         showTip(say(line), event.clientX, event.clientY);
         setHot(stage ? stage.links[line] ?? -1 : -1);
     });

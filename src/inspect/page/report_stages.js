@@ -20,9 +20,11 @@ class Stages {
         on("pin", origin => {
             if (page.pin >= 0)
                 this.all().filter(pane => pane !== origin).forEach(pane => pane.follow(page.pin));
-            if (origin === "link" && page.pin >= 0) {
+            if (page.pin >= 0 && (origin === "link" || origin === "picture")) {
                 this.source.list.go(rowOfLink(page.pin), true);
-                openCode();
+                this.source.list.say();
+                if (origin === "link")
+                    openCode();
             }
         });
         on("heat", () => this.show());
@@ -82,7 +84,7 @@ class Stages {
         const step = page.steps[page.stage];
         if (!step)
             return;
-        this.picker.title = step.summary || step.title;
+        this.picker.title = `${step.summary || step.title}\nNumbers are those of the passes; a pass that changed nothing has no stage.`;
         this.about.textContent = this.about.title = step.summary || "";
         if (this.panes.length > 1)
             this.showTwo(step);

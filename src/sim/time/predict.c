@@ -38,7 +38,7 @@ static const char *const unit_name[TIME_UNITS] = {
     [TIME_TENSOR] = "tensor cores",
     [TIME_SHUFFLE] = "shuffles",
     [TIME_ADDRESS] = "addresses",
-    [TIME_SHARED] = "shared memory",
+    [TIME_SHARED] = "shared memory and L1",
     [TIME_L2] = "L2 to an SM",
 };
 
@@ -165,6 +165,8 @@ static void bounds(Plan *plan, SimTime *time) {
     time->rounds = ceil(plan->per_sm / plan->at_once);
     time->latency_us = time->rounds * sample->clocks / mhz;
     time->unit_us = plan->per_sm * plan->busy / mhz;
+    for (int unit = 0; unit < TIME_UNITS; unit++)
+        time->units_us[unit] = plan->per_sm * plan->units[unit] / mhz;
     double of_lines = sample->lines * target_figure(plan->target, FIGURE_BYTES_L2_LINE);
     double rate =
         of_lines > 0 && of_lines < device->l2_bytes_clock ? of_lines : device->l2_bytes_clock;
@@ -216,6 +218,7 @@ SimTime sim_time_without(const SimTime *time, const SimSaving *saving) {
     plan.units[TIME_TENSOR] += saving->tensor;
     plan.units[TIME_L2] *= (1 - saving->sectors) * (1 - saving->again);
     plan.footprint *= 1 - saving->sectors;
+    sample.fetched = left_of(sample.fetched, saving->code);
     bounds(&plan, &without);
     return without;
 }
@@ -228,8 +231,8 @@ static void tell_spent(const GridSample *sample, size_t count, Arena *arena, Sim
     const double warps = sample->ctas * ceil((double)sample->threads / TARGET_WARP_SIZE);
     for (size_t pc = 0; pc < count; pc++) {
         const SimSpent *from = &sample->spent[pc];
-        all[pc] = (SimSpent){from->cycles / warps, from->waits / warps, from->awaited / warps,
-                             from->held / warps, from->crowded / warps};
+        all[pc] = (SimSpent){from->cycles / warps, from->waits / warps,  from->awaited / warps,
+                             from->held / warps,   from->queued / warps, from->crowded / warps};
         time->program_clocks += all[pc].crowded;
         for (int unit = 0; unit < SIM_UNITS; unit++)
             units[pc].clocks[unit] = sample->units_of[pc].clocks[unit] / sample->ctas;
@@ -242,6 +245,7 @@ static void tell_spent(const GridSample *sample, size_t count, Arena *arena, Sim
     time->waits = waits;
     time->wait_count = (uint32_t)sample->waits.all.len;
     time->spent = all;
+    time->crowded = sample->crowded;
     time->turns = sample->turns;
     time->turn_count = sample->turn_count;
     time->units = units;

@@ -86,6 +86,7 @@ static void add_spent(Sampler *s, double weight) {
         to->waits += weight * from->waits;
         to->awaited += weight * from->awaited;
         to->held += weight * from->held;
+        to->queued += weight * from->queued;
         to->crowded += weight * from->crowded;
         for (int unit = 0; unit < SIM_UNITS; unit++)
             s->sample->units_of[pc].clocks[unit] += weight * s->timing->units_of[pc].clocks[unit];
@@ -102,6 +103,7 @@ static void mean_spent(Sampler *s) {
         spent->waits /= s->weight;
         spent->awaited /= s->weight;
         spent->held /= s->weight;
+        spent->queued /= s->weight;
         spent->crowded /= s->weight;
         for (int unit = 0; unit < SIM_UNITS; unit++)
             s->sample->units_of[pc].clocks[unit] /= s->weight;
@@ -126,6 +128,8 @@ static void add(Sampler *s, double weight) {
         timing_end(s->timing, sample->ctas,
                    (sample->threads + TARGET_WARP_SIZE - 1) / TARGET_WARP_SIZE);
         add_spent(s, weight);
+        if (!sample->crowded && s->timing->crowded < TIME_UNITS)
+            sample->crowded = sim_unit_name(s->timing->crowded);
     }
     note_ranges(s);
 }

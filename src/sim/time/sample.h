@@ -24,6 +24,7 @@ typedef struct GridSample {
     TimeWaits waits;      /* likewise, pairs of them */
     const SimTurn *turns; /* of the first sample */
     uint32_t turn_count;
+    const char *crowded; /* the unit that a program keeps busy behind its end; NULL: none */
 } GridSample;
 
 /* False after a report. `cold`: data come from DRAM. `spent`: fill sample->spent. */

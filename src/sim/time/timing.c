@@ -33,6 +33,8 @@ static void make_room(Timing *timing, uint32_t ctas, uint32_t warps) {
             timing->warps[i].ready = ARENA_ARRAY(timing->arena, double, regs);
             if (timing->spent)
                 timing->warps[i].maker = ARENA_ARRAY(timing->arena, uint32_t, regs);
+            if (timing->spent && !timing->turns.done)
+                timing->warps[i].window.ready = ARENA_ARRAY(timing->arena, double, regs);
         }
         timing->warp_count = warps;
     }
@@ -56,10 +58,15 @@ void timing_start(Timing *timing, uint32_t ctas, uint32_t warps) {
     for (uint32_t i = 0; i < timing->warp_count; i++) {
         double *ready = timing->warps[i].ready;
         memset(ready, 0, (timing->costs->reg_count + 1) * sizeof *ready);
-        timing->warps[i] = (WarpTime){
-            .ready = ready, .maker = timing->warps[i].maker, .shares = timing->warps[i].shares};
+        timing->warps[i] = (WarpTime){.ready = ready,
+                                      .maker = timing->warps[i].maker,
+                                      .shares = timing->warps[i].shares,
+                                      .window = {.ready = timing->warps[i].window.ready,
+                                                 .regs = timing->costs->reg_count + 1}};
         timing->warps[i].shares.len = 0;
         timing->warps[i].window.branch = NO_PC;
+        if (timing->warps[i].window.ready)
+            memset(timing->warps[i].window.ready, 0, timing->warps[i].window.regs * sizeof(double));
     }
     if (timing->spent) {
         memset(timing->spent, 0, (timing->insn_count + 1) * sizeof *timing->spent);
@@ -81,12 +88,21 @@ static WarpTime *time_of(Warp *warp) {
 }
 
 /* For pictures of loops: what the warp issues, by its own clocks. */
-static void note(Warp *warp, TimeEvent event) {
+static void note(Warp *warp, const Cost *cost, TimeEvent event) {
     Timing *timing = warp->machine->timing;
     if (!timing->spent || timing->turns.done)
         return;
     event.pc = time_of(warp)->pc;
-    turns_note(&timing->turns, &time_of(warp)->window, event);
+    turns_issue(&timing->turns, &time_of(warp)->window, timing->costs, cost, event);
+}
+
+/* The same of what holds it up. */
+static void note_hold(Warp *warp, TimeEvent event) {
+    Timing *timing = warp->machine->timing;
+    if (timing->turns.done)
+        return;
+    event.pc = time_of(warp)->pc;
+    turns_hold(&timing->turns, &time_of(warp)->window, event);
 }
 
 /* What instructions take: the units' share of a stretch goes to those that occupy them, and what is
@@ -102,13 +118,12 @@ static double part_of(double all, double part, double sum) {
     return sum > 0 ? all * part / sum : 0;
 }
 
-/* The stretch took `clocks`, of which the busiest unit needed `busy`. */
-static void spend_stretch(Timing *timing, WarpTime *time, double clocks, double busy) {
-    double all_busy = 0, all_waits = 0, idle = clocks > busy ? clocks - busy : 0;
-    vec_for_each (share, &time->shares) {
-        all_busy += share->busy;
+/* The stretch took `clocks`, of which the busiest unit needed `busy`: those go by for who occupies
+ * it, whatever else goes on meanwhile. */
+static void spend_stretch(Timing *timing, WarpTime *time, double clocks, int busiest, double busy) {
+    double all_waits = 0, idle = clocks > busy ? clocks - busy : 0;
+    vec_for_each (share, &time->shares)
         all_waits += share->waits;
-    }
     vec_for_each (share, &time->shares) {
         SimSpent *spent = &timing->spent[share->pc];
         double waits = part_of(idle, share->waits, all_waits);
@@ -116,7 +131,7 @@ static void spend_stretch(Timing *timing, WarpTime *time, double clocks, double 
         if (share->maker != NO_PC)
             timing->spent[share->maker].awaited += waits;
         waits_add(&timing->waits, share->pc, share->maker, waits);
-        spent->cycles += waits + part_of(clocks - idle, share->busy, all_busy);
+        spent->cycles += waits + part_of(clocks - idle, share->busy[busiest], busy);
     }
     time->shares.len = 0;
 }
@@ -162,12 +177,18 @@ static void occupy_cta(Warp *warp, TimeUnit unit, double clocks) {
 }
 
 /* The units of a program were busy `clocks` longer than its warps were: so many warps waited for
- * those who used the busiest. */
-static void spend_users(Timing *timing, const CtaTime *cta, TimeUnit unit, double clocks) {
-    vec_for_each (at, &cta->used)
-        if (*at / timing->insn_count == (uint32_t)unit)
-            timing->spent[*at % timing->insn_count].cycles +=
-                part_of(clocks, cta->users[*at], cta->units[unit]);
+ * those who used the busiest; at the end of the program if `ends`. */
+static void spend_users(Timing *timing, const CtaTime *cta, TimeUnit unit, double clocks,
+                        bool ends) {
+    vec_for_each (at, &cta->used) {
+        SimSpent *spent = &timing->spent[*at % timing->insn_count];
+        const double part = part_of(clocks, cta->users[*at], cta->units[unit]);
+        if (*at / timing->insn_count != (uint32_t)unit)
+            continue;
+        spent->cycles += part;
+        spent->queued += part;
+        spent->crowded += ends ? part : 0;
+    }
 }
 
 static int busiest_of(const CtaTime *cta) {
@@ -179,17 +200,15 @@ static int busiest_of(const CtaTime *cta) {
 
 /* As at a barrier, but that the clock itself does not go on: predictions add up units anyway. */
 void timing_end(Timing *timing, uint32_t ctas, uint32_t warps) {
+    timing->crowded = TIME_UNITS;
     for (uint32_t i = 0; i < ctas && timing->spent; i++) {
         CtaTime *cta = &timing->ctas[i];
         const int busiest = busiest_of(cta);
         const double beyond = cta->since + cta->units[busiest] - timing->end;
         if (beyond <= 0)
             continue;
-        vec_for_each (at, &cta->used)
-            if (*at / timing->insn_count == (uint32_t)busiest)
-                timing->spent[*at % timing->insn_count].crowded +=
-                    part_of(beyond * warps, cta->users[*at], cta->units[busiest]);
-        spend_users(timing, cta, (TimeUnit)busiest, beyond * warps);
+        timing->crowded = (unsigned)busiest;
+        spend_users(timing, cta, (TimeUnit)busiest, beyond * warps, true);
     }
 }
 
@@ -199,7 +218,7 @@ static void occupy(Warp *warp, TimeUnit unit, double clocks) {
     double of_warp = clocks * (of_partition ? timing->costs->figures.partitions : 1);
     time_of(warp)->units[unit] += of_warp;
     if (timing->spent)
-        share_of(timing, time_of(warp))->busy += of_warp;
+        share_of(timing, time_of(warp))->busy[unit] += of_warp;
     occupy_cta(warp, unit, clocks);
 }
 
@@ -233,16 +252,14 @@ static void results_at(Warp *warp, const Cost *cost, double when) {
 double timing_now(Warp *warp) {
     Timing *timing = warp->machine->timing;
     WarpTime *time = time_of(warp);
-    double busy = 0;
-    for (int unit = 0; unit < TIME_UNITS; unit++) {
-        busy = timing_later(busy, time->units[unit]);
-        time->units[unit] = 0;
-    }
+    int busiest = 0;
+    for (int unit = 1; unit < TIME_UNITS; unit++)
+        busiest = time->units[unit] > time->units[busiest] ? unit : busiest;
+    const double busy = time->units[busiest];
+    memset(time->units, 0, sizeof time->units);
     double end = timing_later(time->last, time->start + busy);
-    if (timing->spent) {
-        spend_stretch(timing, time, end - time->start, busy);
-        turns_place(&time->window, time->start, end);
-    }
+    if (timing->spent)
+        spend_stretch(timing, time, end - time->start, busiest, busy);
     time->start = time->last = end;
     timing->end = timing_later(timing->end, end);
     return end;
@@ -256,9 +273,9 @@ static void resume(Warp *warp, double when, bool waits, uint32_t maker) {
     timing->end = timing_later(timing->end, then);
     if (!timing->spent)
         return;
-    if (then > now)
-        note(warp, (TimeEvent){.ready = now, .end = then, .waits = waits, .issues = then - now});
-    time->window.stretch = time->window.events.len;
+    /* A barrier's parts are noted already. */
+    if (!waits || time->window.floor < then)
+        note_hold(warp, (TimeEvent){.ready = now, .end = then, .waits = waits});
     timing->spent[time->pc].cycles += then - now;
     timing->spent[time->pc].waits += waits ? then - now : 0;
     timing->spent[time->pc].held += waits ? then - now : 0;
@@ -278,8 +295,9 @@ double timing_barrier(Cta *cta, double last, bool whole, uint32_t warps) {
     const int busiest = busiest_of(time);
     double end = timing_later(last, time->since + time->units[busiest]);
     time->beyond = end - last;
+    time->busiest = (TimeUnit)busiest;
     if (timing->spent) {
-        spend_users(timing, time, (TimeUnit)busiest, time->beyond * warps);
+        spend_users(timing, time, (TimeUnit)busiest, time->beyond * warps, false);
         forget_users(time);
     }
     memset(time->units, 0, sizeof time->units);
@@ -289,7 +307,15 @@ double timing_barrier(Cta *cta, double last, bool whole, uint32_t warps) {
 
 void timing_pass(Warp *warp, double when) {
     Timing *timing = warp->machine->timing;
-    const double beyond = timing->ctas[warp->cta->rank].beyond;
+    const CtaTime *cta = &timing->ctas[warp->cta->rank];
+    const double beyond = cta->beyond;
+    if (timing->spent && beyond > 0) {
+        const double now = timing_now(warp);
+        note_hold(warp, (TimeEvent){.ready = now, .end = when - beyond, .waits = true});
+        note_hold(
+            warp,
+            (TimeEvent){.ready = when - beyond, .end = when, .queues = true, .unit = cta->busiest});
+    }
     resume(warp, when, true, NO_PC);
     if (!timing->spent)
         return;
@@ -375,12 +401,15 @@ static ExecResult execute_access(Warp *warp, const Insn *insn, const Cost *cost,
         open_until(time, cost, start + latency);
     }
     results_at(warp, cost, start + latency);
-    note(warp, (TimeEvent){.ready = start,
-                           .end = start + latency,
-                           .issues = cost->issues,
-                           .busy = (double)access.wavefronts + lines_of(&access),
-                           .replays = (double)(access.wavefronts - access.ideal),
-                           .unit = TIME_SHARED});
+    note(warp, cost,
+         (TimeEvent){.ready = start,
+                     .end = start + latency,
+                     .issues = cost->issues,
+                     .busy = (double)access.wavefronts +
+                             (insn_has(insn, WORD_bulk) ? 0 : lines_of(&access)),
+                     .replays = (double)(access.wavefronts - access.ideal),
+                     .unit = TIME_SHARED,
+                     .in_groups = cost->kind == COST_COPY});
     return result;
 }
 
@@ -397,7 +426,8 @@ static ExecResult execute_wgmma(Warp *warp, const Insn *insn, const Cost *cost, 
     issue_at(warp, cost, start);
     groups->open = timing_later(groups->open, start) + clocks * WARPS;
     groups->open_pc = time->pc;
-    note(warp, (TimeEvent){.ready = start, .end = groups->open, .issues = 1});
+    note(warp, cost,
+         (TimeEvent){.ready = start, .end = groups->open, .issues = 1, .in_groups = true});
     return insn->row->exec(warp, insn, mask);
 }
 
@@ -475,13 +505,14 @@ ExecResult timing_execute(Warp *warp, const Insn *insn, uint32_t mask) {
     issue(warp, cost);
     issue_at(warp, cost, start);
     results_at(warp, cost, start + cost->latency);
-    note(warp, (TimeEvent){.ready = start,
-                           .end = start + cost->latency,
-                           .issues = cost->issues,
-                           .busy = cost->busy * (cost->unit < TIME_PARTITIONED
-                                                     ? timing->costs->figures.partitions
-                                                     : 1),
-                           .unit = (TimeUnit)cost->unit});
+    note(
+        warp, cost,
+        (TimeEvent){.ready = start,
+                    .end = start + cost->latency,
+                    .issues = cost->issues,
+                    .busy = cost->busy *
+                            (cost->unit < TIME_PARTITIONED ? timing->costs->figures.partitions : 1),
+                    .unit = (TimeUnit)cost->unit});
     return insn->row->exec(warp, insn, mask);
 }
 

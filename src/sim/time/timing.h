@@ -24,7 +24,7 @@ typedef struct TimeGroups {
 typedef struct TimeShare {
     uint32_t pc;
     uint32_t maker; /* of the operand that it waits for; NO_PC: none */
-    double busy, waits;
+    double busy[TIME_UNITS], waits;
 } TimeShare;
 
 /* A warp: the stretch of instructions that it is in, whose order is free but for their operands. */
@@ -43,7 +43,8 @@ typedef struct WarpTime {
 typedef struct CtaTime {
     double since, units[TIME_UNITS];
     double beyond; /* that its units were busy longer at that barrier than its last warp was away */
-    double *users; /* clocks of a unit by program counter, unit by unit; NULL: nobody asks */
+    TimeUnit busiest;   /* which of them that was */
+    double *users;      /* clocks of a unit by program counter, unit by unit; NULL: nobody asks */
     VEC(uint32_t) used; /* which of them are not 0 */
 } CtaTime;
 
@@ -68,6 +69,7 @@ typedef struct Timing {
     SimUnits *units_of; /* likewise: clocks of the SM's units */
     TimeWaits waits;    /* likewise: for whom instructions wait */
     TimeTurns turns;    /* likewise, of the first cluster */
+    unsigned crowded;   /* the unit that programs kept busy behind their end; TIME_UNITS: none */
 } Timing;
 
 /* `spent`: tell what each instruction takes. */

@@ -1,54 +1,93 @@
 /* Turns of loops as the clock has them.
  *
  * Within a stretch the clock knows when operands are there and how long units are busy, not the
- * order of instructions. A picture needs one: here each begins when its operands are there, the
- * issue slot of its warp and its unit are free, in the order of the text, and where the stretch is
- * shorter than that all of it moves closer. */
+ * order of instructions. A picture needs one: here each takes, in the order of the text, the first
+ * clocks of its issue slot and its unit that are free once its operands are there. So nothing is
+ * shorter than it is, and what comes to its unit late goes on beyond the stretch, beside what the
+ * warp does or waits for then. Waits are as the clock has them. */
 #include "sim/time/turns.h"
 
 #include "sim/state/program.h"
 
-enum { MOST_EVENTS = 1 << 14 };
+#include <math.h>
 
-void turns_note(TimeTurns *turns, TimeWindow *window, TimeEvent event) {
-    if (window->events.len < MOST_EVENTS)
-        vec_push(turns->arena, &window->events, event);
-}
+enum { MOST_EVENTS = 1 << 14, MOST_SLOTS = 1 << 17 };
 
 static double later(double a, double b) {
     return a > b ? a : b;
 }
 
-void turns_place(TimeWindow *window, double start, double end) {
-    double units[TIME_UNITS], slot = start, last = start;
-    for (int unit = 0; unit < TIME_UNITS; unit++)
-        units[unit] = start;
-    for (size_t i = window->stretch; i < window->events.len; i++) {
-        TimeEvent *event = &window->events.data[i];
-        if (event->waits)
-            continue;
-        const double begin =
-            later(later(event->ready, slot), event->busy > 0 ? units[event->unit] : 0);
-        event->end = later(event->end + begin - event->ready, begin);
-        event->ready = begin;
-        slot = begin + event->issues;
-        if (event->busy > 0)
-            units[event->unit] = begin + event->busy;
-        last = later(last, later(slot, begin + event->busy));
+static void keep_event(TimeTurns *turns, TimeWindow *window, const TimeEvent *event) {
+    if (window->events.len < MOST_EVENTS)
+        vec_push(turns->arena, &window->events, *event);
+}
+
+/* Makes room for that clock: all new ones are free. */
+static void reach(Arena *arena, TimeSlots *slots, uint32_t at) {
+    for (uint32_t next = (uint32_t)slots->next.len; next <= at; next++)
+        vec_push(arena, &slots->next, next);
+}
+
+/* The first free clock from that one on. */
+static uint32_t find_free(Arena *arena, TimeSlots *slots, uint32_t at) {
+    reach(arena, slots, at);
+    uint32_t found = at;
+    while (slots->next.data[found] != found) {
+        found = slots->next.data[found];
+        reach(arena, slots, found);
     }
-    const double closer = last > end && last > start ? (end - start) / (last - start) : 1;
-    for (size_t i = window->stretch; i < window->events.len && closer < 1; i++) {
-        TimeEvent *event = &window->events.data[i];
-        if (event->waits)
-            continue;
-        const double begin = start + (event->ready - start) * closer;
-        event->end = later(event->end + begin - event->ready, begin);
-        event->ready = begin;
-        event->busy *= closer;
-        event->replays *= closer;
-        event->issues *= closer;
+    for (uint32_t i = at; i < found;) {
+        const uint32_t next = slots->next.data[i];
+        slots->next.data[i] = found;
+        i = next;
     }
-    window->stretch = window->events.len;
+    return found;
+}
+
+/* Takes so many clocks of a unit, the first ones that are free; gives when they begin, and in
+ * `done` when they have ended. */
+static double take(Arena *arena, TimeSlots *slots, double at, double clocks, double *done) {
+    const double from = floor(later(at - slots->from, 0));
+    double begin = at;
+    *done = at + clocks;
+    if (from > MOST_SLOTS || clocks > MOST_SLOTS)
+        return at;
+    uint32_t slot = (uint32_t)from;
+    for (uint32_t i = 0; i < clocks; i++) {
+        slot = find_free(arena, slots, slot);
+        slots->next.data[slot] = slot + 1;
+        if (!i)
+            begin = later(at, slots->from + slot);
+    }
+    *done = later(begin + clocks, slots->from + slot);
+    return begin;
+}
+
+void turns_issue(TimeTurns *turns, TimeWindow *window, const Costs *costs, const Cost *cost,
+                 TimeEvent event) {
+    const RegRef *reads = costs->regs + cost->read_at, *writes = costs->regs + cost->written_at;
+    double begin = later(event.ready, window->floor), issued;
+    for (uint32_t i = 0; i < cost->read_count; i++)
+        begin = later(begin, window->ready[reads[i]]);
+    begin = take(turns->arena, &window->units[TIME_ISSUE], begin, event.issues, &issued);
+    event.done = issued;
+    if (event.busy > 0 && event.unit != TIME_ISSUE)
+        begin = take(turns->arena, &window->units[event.unit], begin, event.busy, &event.done);
+    if (!event.in_groups)
+        event.end += begin - event.ready;
+    event.ready = begin;
+    event.done = later(event.done, issued);
+    event.end = later(event.end, event.done);
+    for (uint32_t i = 0; i < cost->written_count; i++)
+        window->ready[writes[i]] = event.end;
+    keep_event(turns, window, &event);
+}
+
+void turns_hold(TimeTurns *turns, TimeWindow *window, TimeEvent event) {
+    event.done = event.end;
+    if (event.end > event.ready)
+        keep_event(turns, window, &event);
+    window->floor = event.end;
 }
 
 static TimeTurn *loop_of(TimeTurns *turns, uint32_t branch) {
@@ -70,6 +109,16 @@ static void keep(TimeTurns *turns, TimeTurn *loop, const TimeWindow *window, dou
         vec_push(turns->arena, &loop->kept[0].events, *event);
 }
 
+/* What of the unit is taken behind `now`; all else is past. */
+static void forget(TimeSlots *slots, double now) {
+    const double past = floor(now - slots->from);
+    size_t kept = 0;
+    for (size_t i = past > 0 ? (size_t)past : 0; i < slots->next.len; i++)
+        slots->next.data[kept++] = slots->next.data[i] - (uint32_t)past;
+    slots->next.len = kept;
+    slots->from += past;
+}
+
 /* A branch that is not taken ends a turn only of the loop that the warp is in: loops that ask a
  * barrier again and again are left at once by those who come late. */
 void turns_back(TimeTurns *turns, TimeWindow *window, bool taken, const Warp *warp, double now) {
@@ -87,19 +136,24 @@ void turns_back(TimeTurns *turns, TimeWindow *window, bool taken, const Warp *wa
     if (own && window->branch == branch && window->events.len < MOST_EVENTS &&
         !(loop->turns & (loop->turns - 1)))
         keep(turns, loop, window, now - window->start);
-    window->events.len = window->stretch = 0;
+    window->events.len = 0;
+    /* The clock knows when what this turn made is there; else turns would come ever later. */
+    if (window->ready)
+        memset(window->ready, 0, window->regs * sizeof *window->ready);
+    for (int unit = 0; unit < TIME_UNITS; unit++)
+        forget(&window->units[unit], now);
     window->branch = taken ? branch : NO_PC;
     window->start = now;
 }
 
 static SimEvent told(const TimeEvent *event, double start) {
-    const double busy =
-        event->waits ? event->end - event->ready : later(event->busy, event->issues);
     return (SimEvent){.insn = event->pc,
                       .from = event->ready - start,
-                      .to = event->ready + busy - start,
-                      .until = later(event->end, event->ready + busy) - start,
+                      .to = event->done - start,
+                      .until = event->end - start,
+                      .busy = later(event->busy, event->issues),
                       .replays = event->replays,
+                      .queue = event->queues ? sim_unit_name(event->unit) : NULL,
                       .waits = event->waits};
 }
 

@@ -7,23 +7,36 @@
 /* An instruction of a warp that was issued; clocks of the program. */
 typedef struct TimeEvent {
     uint32_t pc;
-    double ready;   /* when its operands are there; placed: when it begins */
+    double ready;   /* when its operands are there by the clock; placed: when it begins */
     double issues;  /* clocks of the warp's issue slot */
     double busy;    /* clocks of its unit */
+    double done;    /* placed: when it has had them */
     double end;     /* when its result is there, or what it started has ended */
     double replays; /* clocks of its unit that bank conflicts are */
-    TimeUnit unit;
-    bool waits; /* it held the warp up from `ready` to `end` */
+    TimeUnit unit;  /* `queues`: which is busy */
+    bool waits;     /* it held the warp up from `ready` to `end` */
+    bool queues;    /* so did other warps' work for its unit */
+    bool in_groups; /* it ends when the clock says, which waits for groups go by */
 } TimeEvent;
 
 typedef VEC(TimeEvent) TimeEvents;
 
+/* A unit as one warp takes it: by clock since `from` the next one that is free. */
+typedef struct TimeSlots {
+    double from; /* a whole number */
+    VEC(uint32_t) next;
+} TimeSlots;
+
 /* The window of a warp: what it has issued since it last went back in a loop. */
 typedef struct TimeWindow {
     TimeEvents events;
-    size_t stretch;  /* where the stretch that it is in begins */
     uint32_t branch; /* that it went back by; NO_PC: none */
     double start;
+    /* Where the next instruction may be placed; clocks of the program. */
+    double floor; /* what held the warp up has ended */
+    TimeSlots units[TIME_UNITS];
+    double *ready; /* by register */
+    uint32_t regs;
 } TimeWindow;
 
 /* A loop of which some turn is kept: that of a number which is a power of 2, and the one before. */
@@ -43,10 +56,11 @@ typedef struct TimeTurns {
     bool done; /* a cluster was recorded */
 } TimeTurns;
 
-/* Notes what the warp issues. */
-void turns_note(TimeTurns *turns, TimeWindow *window, TimeEvent event);
-/* The stretch took from `start` to `end`: its instructions follow each other in their units. */
-void turns_place(TimeWindow *window, double start, double end);
+/* Notes what the warp issues, and when it can. */
+void turns_issue(TimeTurns *turns, TimeWindow *window, const Costs *costs, const Cost *cost,
+                 TimeEvent event);
+/* Notes what held the warp up from `event.ready` to `event.end`. */
+void turns_hold(TimeTurns *turns, TimeWindow *window, TimeEvent event);
 /* The warp is at a branch back at `now`, and goes back if `taken`. */
 void turns_back(TimeTurns *turns, TimeWindow *window, bool taken, const Warp *warp, double now);
 /* One turn of each loop that was kept. */

@@ -7,9 +7,9 @@ import sys
 NUMBER = (int, float)
 COUNTS = {"warps": int, "threads": int, "divergent": int, "sectors": int, "ideal_sectors": int, "wavefronts": int, "ideal_wavefronts": int,
           "words": int, "first_words": int, "own_words": int,
-          "wait_cycles": NUMBER, "cycles": NUMBER, "awaited_cycles": NUMBER, "held_cycles": NUMBER}
+          "wait_cycles": NUMBER, "cycles": NUMBER, "awaited_cycles": NUMBER, "held_cycles": NUMBER, "queued_cycles": NUMBER, "shared_clocks": NUMBER}
 TRAFFIC = {"moved": int, "used": int, "distinct": int}
-TIME = {"microseconds": NUMBER, "unit": str, "bounds": dict, "parts": {"launch": NUMBER, "longest": NUMBER, "beside": NUMBER, "uneven": NUMBER, "code": NUMBER, "name": str}}
+TIME = {"microseconds": NUMBER, "unit": str, "units": dict, "bounds": dict, "parts": {"launch": NUMBER, "longest": NUMBER, "beside": NUMBER, "uneven": NUMBER, "code": NUMBER, "name": str}}
 PLACE = "a place"
 FORM = {
     "version": int, "kernel": str, "target": str, "tilec": str,
@@ -27,18 +27,18 @@ FORM = {
                             "banks": {"read": (*NUMBER, type(None)), "written": (*NUMBER, type(None))}}]},
     "registers": {"limit": int, "limit_by": str, "dropped": int, "taken": int, "lines": [int]},
     "loops": [{"at": PLACE, "stages": int, "asked": int, "asked_by": str, "once": bool, "trips": (int, type(None)), "turns": (*NUMBER, type(None)), "turn_cycles": (*NUMBER, type(None)),
-               "roles": [{"name": str, "warps": str, "clocks": NUMBER, "units": [{"name": str, "clocks": NUMBER, "replays": NUMBER}],
+               "roles": [{"name": str, "warps": str, "clocks": NUMBER, "units": [{"name": str, "clocks": NUMBER, "wavefronts": NUMBER, "replays": NUMBER}],
                           "ops": [{"text": str, "kind": str, "at": PLACE, "from": NUMBER, "to": NUMBER, "ahead": int}],
                           "run": (dict, type(None))}]}],
-    "profile": {"launch": {"grid": [int], "arguments": [str], "cycles": NUMBER, "alone_cycles": NUMBER, "warp_cycles": NUMBER, "rounds": int, "sms": int, "ctas_at_once": int, "device": str, **TIME},
+    "profile": {"launch": {"grid": [int], "arguments": [str], "cycles": NUMBER, "alone_cycles": NUMBER, "warp_cycles": NUMBER, "rounds": int, "sms": int, "ctas_at_once": int, "device": str, "crowded_by": str, **TIME},
                 "classes": [{"name": str, "warps": int, "cycles": NUMBER}], "traffic": {"read": TRAFFIC, "written": TRAFFIC},
                 "lines": [{"at": PLACE, **COUNTS}], "ptx": [{"line": int, **COUNTS}],
                 "shared": [{"line": int, "reads": bool, "size": int, "program": int, "warp": int, "wavefronts": int, "ideal_wavefronts": int, "mask": int,
                             "addresses": [int]}],
                 "waits": [{"line": int, "for": int, "cycles": NUMBER}]},
     "pictures": [{"title": str, "svg": str}],
-    "findings": [{"at": PLACE, "kind": str, "ptx_line": int, "cycles": NUMBER, "share": (*NUMBER, type(None)),
-                  "gain_us": (*NUMBER, type(None)), "left": (dict, type(None)), "title": str, "figures": str, "why": str, "try": str}],
+    "findings": [{"follows": int, "at": PLACE, "kind": str, "ptx_line": int, "cycles": NUMBER, "share": (*NUMBER, type(None)),
+                  "gain_us": (*NUMBER, type(None)), "after_us": (*NUMBER, type(None)), "left": (dict, type(None)), "title": str, "figures": str, "why": str, "try": str}],
 }
 wrong = []
 
@@ -73,6 +73,32 @@ def check_time(time, where):
         wrong.append(f"{where}: {time['parts']} do not add up to {time['microseconds']} us")
     if max(time["bounds"].values()) + time["parts"]["launch"] > time["microseconds"] + 0.015 or abs(max(time["bounds"].values()) - time["parts"]["longest"]) > 0.011:
         wrong.append(f"{where}: {time['microseconds']} us are less than {time['bounds']}")
+    if time["unit"] and (abs(max(time["units"].values(), default=0) - time["bounds"]["unit"]) > 0.006 or abs(time["units"].get(time["unit"], 0) - time["bounds"]["unit"]) > 0.006):
+        wrong.append(f"{where}: the busiest unit is {time['unit']} with {time['bounds']['unit']} us, of {time['units']}")
+
+
+def check_run(run, loop, roles):
+    """No piece is shorter than its instructions keep their unit busy, and what one warp keeps busy in a turn is no more than all do."""
+    for piece in run["pieces"]:
+        if not piece["waits"] and piece["kind"] != "queue" and piece["to"] - piece["from"] < piece["busy"] - 0.5:
+            wrong.append(f"PTX {piece['ptx']} takes {piece['to'] - piece['from']} clocks and keeps its unit busy for {piece['busy']}")
+        if piece["replays"] > piece["busy"] + 0.1:
+            wrong.append(f"PTX {piece['ptx']}: {piece['replays']} replays in {piece['busy']} clocks")
+        if (piece["kind"] == "queue") != bool(piece["unit"]):
+            wrong.append(f"PTX {piece['ptx']} is a {piece['kind']} for the unit {piece['unit']!r}")
+    for unit in run["units"]:
+        if unit["replays"] > unit["wavefronts"] + 0.1 or unit["wavefronts"] > unit["clocks"] + 0.1:
+            wrong.append(f"{unit['name']}: {unit['clocks']} clocks, {unit['wavefronts']} wavefronts, {unit['replays']} replays")
+        if roles == 1 and loop["turn_cycles"] and unit["clocks"] > 1.05 * loop["turn_cycles"] + 20:
+            wrong.append(f"{unit['name']} is busy for {unit['clocks']} clocks of an iteration of {loop['turn_cycles']}")
+
+
+def programs(report):
+    """Programs of the launch."""
+    count = 1
+    for axis in report["profile"]["launch"]["grid"]:
+        count *= max(axis, 1)
+    return count
 
 
 def check_report(report):
@@ -99,12 +125,14 @@ def check_report(report):
     for buffer in report["shared"]["buffers"]:
         if not 1 <= buffer["from"] <= buffer["to"] <= report["shared"]["steps"] or buffer["offset"] + buffer["bytes"] > report["shared"]["program_bytes"]:
             wrong.append(f"{buffer['name']} lies outside")
-    for role in (role for loop in report["loops"] for role in loop["roles"] if role["run"]):
-        check(role["run"], {"program": int, "warp": int, "turn": int, "turns": int, "clocks": NUMBER, "units": [{"name": str, "clocks": NUMBER, "replays": NUMBER}],
-                            "pieces": [{"kind": str, "at": PLACE, "ptx": [int], "count": int, "from": NUMBER, "to": NUMBER, "until": NUMBER, "replays": NUMBER,
-                                        "waits": bool}]}, "run", report)
-        if any(piece["to"] > role["run"]["clocks"] + 1 or piece["from"] < 0 or piece["until"] + 0.2 < piece["to"] for piece in role["run"]["pieces"]):
+    for loop, role in ((loop, role) for loop in report["loops"] for role in loop["roles"] if role["run"]):
+        check(role["run"], {"program": int, "warp": int, "turn": int, "turns": int, "clocks": NUMBER, "units": [{"name": str, "clocks": NUMBER, "wavefronts": NUMBER, "replays": NUMBER}],
+                            "pieces": [{"kind": str, "at": PLACE, "ptx": [int], "count": int, "from": NUMBER, "to": NUMBER, "until": NUMBER, "busy": NUMBER, "replays": NUMBER,
+                                        "unit": str, "waits": bool}]}, "run", report)
+        held = [piece for piece in role["run"]["pieces"] if piece["waits"] or piece["kind"] == "queue"]
+        if any(piece["to"] > role["run"]["clocks"] + 1 for piece in held) or any(piece["from"] < 0 or piece["until"] + 0.2 < piece["to"] for piece in role["run"]["pieces"]):
             wrong.append("a piece of a turn is longer than the turn")
+        check_run(role["run"], loop, len(loop["roles"]))
     if report["profile"]:
         if any(not 1 <= line["line"] <= len(ptx["lines"]) for line in report["profile"]["ptx"]):
             wrong.append("a counted line of the PTX is none")
@@ -118,6 +146,14 @@ def check_report(report):
             told = [wait["cycles"] for wait in report["profile"]["waits"] if wait["line"] == line]
             if sum(told) > waited.get(line, 0) + 0.1 * (1 + len(told)):
                 wrong.append(f"PTX {line} waits for others {sum(told)} of {waited.get(line, 0)} clocks")
+        for line in report["profile"]["ptx"]:
+            if line["wait_cycles"] + line["queued_cycles"] > line["cycles"] + 0.3 or line["wavefronts"] > 1.01 * line["shared_clocks"] * programs(report) + 64:
+                wrong.append(f"PTX {line['line']}: of {line['cycles']} clocks {line['wait_cycles']} are waits and {line['queued_cycles']} a queue; {line['wavefronts']} wavefronts in {line['shared_clocks']} clocks")
+        launch, shared = report["profile"]["launch"], sum(line["shared_clocks"] for line in report["profile"]["lines"])
+        if launch["rounds"] == launch["ctas_at_once"] == 1 and launch["bounds"]["latency"] > 0.5 and "shared memory and L1" in launch["units"]:
+            told = launch["units"]["shared memory and L1"] * launch["alone_cycles"] / launch["bounds"]["latency"]
+            if abs(told - shared) > 0.02 * launch["alone_cycles"]:
+                wrong.append(f"shared memory and L1 is busy for {told:.0f} clocks by its least time, for {shared:.0f} by lines")
         for name in COUNTS:
             by_line, by_ptx = (sum(line[name] for line in report["profile"][part]) for part in ("lines", "ptx"))
             if abs(by_line - by_ptx) > 0.1 * len(report["profile"]["ptx"]) + 1e-6:

@@ -10,8 +10,12 @@ for loop in report["loops"]:
         if not run:
             print(f"{role['name']}: none")
             continue
-        if abs(run["clocks"] - loop["turn_cycles"]) > 0.1 * run["clocks"] and max(unit["clocks"] for unit in run["units"]) < run["clocks"] and len(loop["roles"]) == 1:
+        if abs(run["clocks"] - loop["turn_cycles"]) > 0.1 * run["clocks"] and len(loop["roles"]) == 1:
             sys.exit(f"a turn of {run['clocks']} clocks, in the mean {loop['turn_cycles']}")
+        copies = [piece["until"] - run["clocks"] for piece in run["pieces"] if piece["kind"] == "copy"]
+        waited = [piece["to"] for piece in run["pieces"] if piece["kind"] == "wait"]
+        if len(loop["roles"]) == 1 and max(copies, default=0) > 0 and max(waited, default=0) + 1 < max(copies):
+            sys.exit(f"copies end at {max(copies)}, who waits for them at {max(waited, default=0)}")
         kinds = {}
         for piece in run["pieces"]:
             clocks = kinds.setdefault(piece["kind"], [0, 0, 0])

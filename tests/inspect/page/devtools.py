@@ -32,7 +32,7 @@ class Browser:
                 os.set_inheritable(end, True)
 
         words = [program, "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking",
-                 "--disable-dev-shm-usage", "--disable-component-update", "--hide-scrollbars=false", "--force-color-profile=srgb", f"--user-data-dir={self.folder}", "about:blank"]
+                 "--disable-dev-shm-usage", "--disable-component-update", "--force-color-profile=srgb", f"--user-data-dir={self.folder}", "about:blank"]
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=pipes, close_fds=False, start_new_session=True)
         os.close(there)
         os.close(back)

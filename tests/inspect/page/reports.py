@@ -77,9 +77,10 @@ def profile():
              for line, cycles in ((9, 10.0), (11, 30.0), (12, 160.0), (13, 600.0), (14, 200.0))]
     lines[2].update(sectors=4096, ideal_sectors=1024)
     lines[3].update(wavefronts=800, ideal_wavefronts=100)
-    return {"launch": {"grid": [4, 2, 1], "cycles": 12345, "alone_cycles": 10000, "rounds": 2, "bounds": {"latency": 5.0, "unit": 6.5, "l2": 0.5, "dram": 0}, "unit": "shared memory", "microseconds": 7.25, "device": "H200"}, "classes": [{"name": "tensor", "warps": 300}, {"name": "move", "warps": 100}],
+    return {"launch": {"grid": [4, 2, 1], "cycles": 12345, "alone_cycles": 10000, "warp_cycles": 10000, "crowded_by": "f32", "rounds": 2, "units": {"shared memory": 6.5, "f32": 2.5, "votes": 0.01},
+                       "parts": {"launch": 0.25, "longest": 6.5, "beside": 0.4, "uneven": 0, "code": 0.1, "name": "shared memory"}, "bounds": {"latency": 5.0, "unit": 6.5, "l2": 0.5, "dram": 0}, "unit": "shared memory", "microseconds": 7.25, "device": "H200"}, "classes": [{"name": "tensor", "warps": 300}, {"name": "move", "warps": 100}],
             "traffic": {"read": {"moved": 131072, "used": 32768, "distinct": 32768}, "written": {"moved": 2048, "used": 2048, "distinct": 2048}},
-            "lines": lines, "ptx": [{"line": 6, "warps": 700, "cycles": 12.0}, {"line": 13, "warps": 300, "cycles": 4.0}, {"line": 16, "warps": 300, "cycles": 1.0}, {"line": 14, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.0}, {"line": 40, "warps": 300, "cycles": 1.0, "awaited_cycles": 150.0}, {"line": 45, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.5}, {"line": 46, "warps": 700, "cycles": 6000.0, "wait_cycles": 4150.0, "held_cycles": 4000.0}, {"line": 47, "warps": 1400, "cycles": 1.0, "awaited_cycles": 2500.0}, {"line": 50, "warps": 8, "wavefronts": 256, "ideal_wavefronts": 8}],
+            "lines": lines, "ptx": [{"line": 6, "warps": 700, "cycles": 12.0}, {"line": 13, "warps": 300, "cycles": 4.0}, {"line": 16, "warps": 300, "cycles": 1.0}, {"line": 14, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.0}, {"line": 40, "warps": 300, "cycles": 1.0, "awaited_cycles": 150.0}, {"line": 45, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.5}, {"line": 46, "warps": 700, "cycles": 6000.0, "wait_cycles": 4150.0, "held_cycles": 4000.0}, {"line": 47, "warps": 1400, "cycles": 1.0, "awaited_cycles": 2500.0}, {"line": 50, "warps": 8, "cycles": 1500.0, "queued_cycles": 1200.0, "wavefronts": 256, "ideal_wavefronts": 8}],
             "shared": SHARED,
             # Of line 13 for line 12, and for its own
             "waits": [{"line": 46, "for": 40, "cycles": 150.0}, {"line": 46, "for": 45, "cycles": 1.5}]}
@@ -136,11 +137,29 @@ def other():
 def ran():
     """A report whose loop was run: a store with conflicts, the wait for it, and what all warps keep busy."""
     made = report()
-    pieces = [{"kind": "wait", "at": [0, 12], "ptx": [20, 20], "count": 1, "from": 0, "to": 60.0, "until": 60.0, "replays": 0, "waits": True},
-              {"kind": "shared", "at": [0, 13], "ptx": [22, 25], "count": 4, "from": 60.0, "to": 100.0, "until": 130.0, "replays": 30.0, "waits": False},
-              {"kind": "product", "at": [0, 13], "ptx": [26, 26], "count": 1, "from": 130.0, "to": 190.0, "until": 260.0, "replays": 0, "waits": False}]
-    made["loops"][0]["roles"][1]["run"] = {"program": 2, "warp": 1, "turn": 8, "turns": 16, "clocks": 200.0, "pieces": pieces,
-                                           "units": [{"name": "issue", "clocks": 50.0, "replays": 0}, {"name": "shared memory", "clocks": 320.0, "replays": 240.0}]}
+    pieces = [{"kind": "wait", "at": [0, 12], "ptx": [20, 20], "count": 1, "from": 0, "to": 60.0, "until": 60.0, "busy": 0, "replays": 0, "unit": "", "waits": True},
+              {"kind": "shared", "at": [0, 13], "ptx": [22, 25], "count": 4, "from": 60.0, "to": 100.0, "until": 130.0, "busy": 40.0, "replays": 30.0, "unit": "", "waits": False},
+              {"kind": "product", "at": [0, 13], "ptx": [26, 26], "count": 1, "from": 130.0, "to": 190.0, "until": 260.0, "busy": 60.0, "replays": 0, "unit": "", "waits": False},
+              {"kind": "queue", "at": [0, 13], "ptx": [22, 22], "count": 1, "from": 200.0, "to": 330.0, "until": 330.0, "busy": 130.0, "replays": 0, "unit": "shared memory", "waits": False}]
+    made["loops"][0]["roles"][1]["run"] = {"program": 2, "warp": 1, "turn": 8, "turns": 16, "clocks": 330.0, "pieces": pieces,
+                                           "units": [{"name": "issue", "clocks": 50.0, "wavefronts": 0, "replays": 0}, {"name": "shared memory", "clocks": 320.0, "wavefronts": 300.0, "replays": 240.0}]}
+    return made
+
+
+def wide():
+    """A report with all that there can be in its table, and findings with long advice, one of which follows from another."""
+    made = report()
+    every = {"warps": 32768, "threads": 1048576, "divergent": 1024, "sectors": 4096, "ideal_sectors": 512, "wavefronts": 88320, "ideal_wavefronts": 8832, "wait_cycles": 3738.2, "awaited_cycles": 3917.1, "queued_cycles": 2642.3, "shared_clocks": 88320, "cycles": 7270.1}
+    for line in made["profile"]["lines"]:
+        line.update(every)
+    made["profile"]["launch"].update(warp_cycles=36350.5, parts={"launch": 1.4, "longest": 5.0, "beside": 0.7, "uneven": 0, "code": 0.15, "name": "shared memory"})
+    costs = lambda gain, share: {"gain_us": gain, "share": share, "left": {"microseconds": 7.25 - gain, "parts": {"launch": 1.4, "longest": 1.75, "beside": 0.4, "uneven": 0, "code": 0.15, "name": "shared memory"}}}
+    advice = "The product at line 13 is done by threads, which fetch its operands for each few multiply-adds. On tensor cores, which take each operand once, this goes too. "
+    finding = lambda kind, line, title, follows, figures, more: {"at": [0, line] if line else 0, "kind": kind, "ptx_line": 14 if line else 0, "title": title, "follows": follows, "figures": figures, "why": "A wavefront is one pass through the banks of shared memory. " * 3, **more}
+    made["findings"] = [finding("fma_dot", 13, "a product by threads", 0, "64 x 64 x 32 of f32 by fma; 6715 of 14911 clocks of a warp go there", {**costs(4.0, 0.6), "try": "Give -D PRECISION=\"'tf32'\", or \"tf32x3\" where the result has to be as exact as with fp32; or load 16-bit operands."}),
+                        finding("bank_conflicts", 14, "bank conflicts", 0, "32.0 wavefronts where 1 would do", {**costs(2.5, 0.3), "after_us": 2.25, "try": advice + "Or load less."}),
+                        finding("few_words", 12, "few words", 1, "8192 wavefronts of a program read here", {**costs(1.0, 0.2), "try": advice}),
+                        finding("small_grid", 0, "fewer programs", 0, "1 CTA for 132 SMs of an H200", {"gain_us": None, "share": None, "left": None, "try": "Launch more programs: smaller blocks, or split what a program loops over."})]
     return made
 
 

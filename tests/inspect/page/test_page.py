@@ -25,7 +25,7 @@ class Setting:
 
     def open(self, name, fragment="", size=SIZES[0], dark=False):
         if name not in self.made:
-            made = {"one": reports.report, "long": lambda: reports.report(10000), "empty": reports.empty, "ran": reports.ran, "no remarks": lambda: reports.report(remarks=[]), "moved": lambda: {**reports.report(), **{name: reports.moved(reports.report()[name], 100) for name in ("sources", "stages", "findings")}}, "two": lambda: [reports.report(), reports.other()]}[name]()
+            made = {"one": reports.report, "long": lambda: reports.report(10000), "empty": reports.empty, "ran": reports.ran, "no remarks": lambda: reports.report(remarks=[]), "moved": lambda: {**reports.report(), **{name: reports.moved(reports.report()[name], 100) for name in ("sources", "stages", "findings")}}, "two": lambda: [reports.report(), reports.other()], "wide": reports.wide}[name]()
             self.made[name] = os.path.join(self.folder, name + ".html")
             reports.write_page(self.assets, made, self.made[name])
         page = self.browser.open(f"file://{self.made[name]}#{fragment}", *size, dark)
@@ -115,7 +115,7 @@ def test_first_line(setting):
     page = setting.open("moved", "stage=02-second")
     page.mouse(*page.box(row("Source", 13)))
     same([linked(page, "Source"), linked(page, "Stage")], [[113], lines_of(reports.SECOND_AT, 13)])
-    same(page.value("document.querySelector('.finding button:last-child').textContent"), "line 113")
+    same(page.value("document.querySelector('.finding .places button:nth-of-type(2)').textContent"), "line 113")
     page.close()
 
 
@@ -373,10 +373,13 @@ def test_figures(setting):
     lines = "[...document.querySelectorAll('.panel tbody tr')].filter(row => row.dataset.link).map(row => row.firstChild.textContent)"
     same(page.value(lines), ["13", "14", "12", "11", "9"], "by cycles")
     panel = page.value("byId('panel').textContent")
-    for word in ("By latency a program takes 10\u202f000 clocks; with 2 rounds of programs on an SM that makes 5 µs", "waits for others at add.s32 line 13, 1 × 4\u202f000 clocks, mostly for line 124\u202f000  40 %",
-                 "waits for the result of add.s32 line 13, 2 × 1\u202f250 clocks2\u202f500  25 %", "waits elsewhere 3 places", "executes or waits for its turn at a unit"):
+    for word in ("By latency a program takes 10\u202f000 clocks; with 2 rounds of programs on an SM that makes 5.00 µs", "waits for others at add.s32 line 13, 1 × 4\u202f000 clocks, mostly for line 124\u202f000  40 %",
+                 "waits for the result of add.s32 line 13, 2 × 1\u202f250 clocks2\u202f500  25 %", "waits elsewhere 3 places", "is in a queue for units that all warps together keep busy1\u202f200  12 %", "2\u202f345 clocks more, 12\u202f345 in all", "keep f32 busy",
+                 "f322.50 µs", "What the 7.25 µs of the launch are", "empty launch0.25", "shared memory6.50", "others beside it0.40", "fetching code0.10", "sum7.25"):
         assert word in panel, f"the panel lacks {word}: {panel}"
-    head = '.panel th:nth-child(8)'
+    assert "votes" not in panel, "a unit that is no matter"
+    same(page.value("[...document.querySelectorAll('.panel tbody tr')].filter(row => row.firstChild.textContent === '12').map(row => row.children[7].textContent)"), ["150"], "what is awaited of line 12 elsewhere, also by who waits for copies")
+    head = '.panel th:nth-child(9)'
     page.click(head + " button")
     same(page.value(f"[{lines}, document.querySelector('{head}').getAttribute('aria-sort')]"), [["14", "13", "12", "11", "9"], "descending"], "by instructions")
     page.click(head + " button")
@@ -384,15 +387,15 @@ def test_figures(setting):
     page.mouse(*page.box('[aria-label="Source"] [aria-posinset="12"] .heat'))
     note = page.value("byId('tip').textContent")
     assert "cycles 160 (16.0 %)" in note and "<b>nothing</b> is masked" in note and "mask=rows < K" in note, note
-    same(page.value("[...document.querySelectorAll('.finding:nth-of-type(1) button')].map(button => button.textContent)"), ["PTX 222", "line 13"])
+    same(page.value("[...document.querySelectorAll('.finding:nth-of-type(1) button')].map(button => button.textContent)"), ["PTX 222", "line 13", "why ▸"])
     page.click(".finding button:first-child")
     same(page.value("[page.steps[page.stage].id, page.view.panes[0].list.here]"), ["ptx", 221], "the PTX of the first finding")
-    page.click(".finding button:last-child")
+    page.click(".finding .places button:nth-of-type(2)")
     same(page.value("page.pin"), 12, "the line of the first finding")
     same(page.value("(pane => pane.rows[pane.hottestOf(pane.rowsOfLink(page.pin))].line)(page.view.panes[0])"), 45, "where most clocks of line 13 go by")
     assert page.value("page.view.panes[0].list.inSight(45)"), "the hottest instruction of the line is not in sight"
-    same(page.value("[...document.querySelectorAll('.finding .cost')].map(line => line.textContent)"), ["gains at most 2.9 µs of 7.25 µs (40 %) · 60 % of a warp's cycles", "gains at most 1.45 µs of 7.25 µs (20 %) · 55 % of a warp's cycles"])
-    assert "shares may sum to more or less than 100 %" in page.value("document.querySelector('.overlap').textContent")
+    same(page.value("[...document.querySelectorAll('.finding .cost')].map(line => line.textContent)"), ["gains at most 2.90 µs of 7.25 µs (40 %) · 60 % of a warp's cycles", "gains at most 1.45 µs of 7.25 µs (20 %) · 55 % of a warp's cycles"])
+    assert "a wait is in two shares" in page.value("document.querySelector('.overlap').textContent")
     text = page.value("byId('head').textContent")
     for word in ("product", "sm_90a", "40registers", "48 KiB", "shared memory", "25 %occupancy", "4 × 2 × 1", "12\u202f345", "7.25", "BLOCK=64", "num_stages=3", "Store the other way round."):
         assert word in text, f"the head lacks {word}: {text}"
@@ -407,7 +410,8 @@ def test_pictures(setting):
     page.value("document.querySelector('.bar[role=button]').focus()")
     same(page.value("page.hot"), 11, "a bar with the focus highlights its line")
     page.key("Enter")
-    same(page.value("[page.pin, page.dock]"), [11, "open"], "and shows it")
+    same(page.value("[page.pin, page.dock]"), [11, "full"], "and pins it, with the panels as they are")
+    assert page.value("byId('told').textContent").startswith("line 12: "), "the status bar does not follow"
     page.go("panel=shared")
     page.until("document.querySelectorAll('.bar[role=button]').length === 2")
     boxes = page.value("[...document.querySelectorAll('.bar > rect')].map(bar => (box => [box.x, box.y, box.width, box.height])(bar.getBBox()))")
@@ -435,6 +439,14 @@ def test_pictures(setting):
     page.close()
 
 
+def test_shares(setting):
+    """Waits are shares of the same cycles as their neighbours."""
+    page = setting.open("one", "heat=cycles,waits&panel=lines")
+    cells = dict(page.value("""[...document.querySelectorAll('[aria-label="Source"] .row')].map(row => [row.querySelector('.no').textContent, [...row.querySelectorAll('.heat')].map(cell => cell.textContent)])"""))
+    same(cells["13"], ["60.0 %", "2.6 %"])
+    page.close()
+
+
 def test_turns(setting):
     """A loop that ran is shown as it ran beside what schedules have; conflicts are pieces of their own. Each says which it is."""
     captions = "[...document.querySelectorAll('.panel figcaption')].map(caption => caption.textContent)"
@@ -448,12 +460,12 @@ def test_turns(setting):
     page.until("document.querySelectorAll('.panel svg.bar, .panel figure svg[role=group]').length === 2")
     found = page.value(captions)
     same([text.split(":")[0] for text in found], ["As it ran, by the simulator's clock", "Compiler's model of the schedule"])
-    for word in ("warp 1 of program 2, iteration 8 of 16, 200 clocks", "all warps together keep shared memory busy for 320 clocks per iteration"):
+    for word in ("warp 1 of program 2, iteration 8 of 16, 330 clocks, 130 of them in a queue for shared memory", "all warps together keep busy for 320 clocks per iteration"):
         assert word in found[0], f"the caption lacks {word}: {found[0]}"
     boxes = page.value("[...document.querySelectorAll('.panel figure')].map(figure => (box => [box.left, box.top])(figure.getBoundingClientRect()))")
     assert boxes[0][0] < boxes[1][0] and abs(boxes[0][1] - boxes[1][1]) < 2, f"not beside each other: {boxes}"
     names = page.value("[...document.querySelectorAll('.bar[role=button]')].map(bar => bar.getAttribute('aria-label'))")
-    for word in ("clocks 60 to 100, of which 30 are replays of bank conflicts", "PTX 22 to 25, 4 instructions", "the warp stands still", "ends at 260", "shared memory: all 4 warps of a program keep it busy for 320 clocks per iteration", "240 are replays"):
+    for word in ("clocks 60 to 100, of which 30 are replays of bank conflicts", "PTX 22 to 25, 4 instructions", "the warp stands still", "ends at 260", "shared memory: all 4 warps of a program keep it busy for 320 clocks per iteration: 300 wavefronts of shared memory, 20 lines of 128 bytes", "240 of the wavefronts are replays", "no warp goes on before shared memory has done what all of them ask for", "clocks 200 to 330"):
         assert any(word in name for name in names), f"no bar says {word}: {names}"
     shares = page.value("[...document.querySelectorAll('.replays')].map(mark => mark.getBBox().width / mark.parentNode.querySelector('rect').getBBox().width)")
     same([round(share, 2) for share in shares], [0.75, 0.75], "replays of the store in both iterations")
@@ -520,7 +532,7 @@ def test_waits(setting):
     same(page.value("page.pin"), 12, "to the line that waits for line 12")
     page.key("1")
     assert "line 12" in page.value("[...document.querySelectorAll('.panel tbody tr')].find(row => row.firstChild.textContent === '13').textContent"), "the table does not say for what"
-    same(page.value("document.querySelectorAll('.finding')[1].querySelectorAll('.figures')[1].textContent"), "Waited for at line 13 (add.s32, 15 %)")
+    same(page.value("document.querySelectorAll('.finding')[1].querySelector('.figures').textContent"), "Waited for at line 13 (add.s32, 15 %)")
     page.key("h")
     same(page.value("document.querySelectorAll('.inlay').length"), 0, "notes without columns of figures")
     same(page.complaints, [])
@@ -531,7 +543,7 @@ def test_finding_links(setting):
     """A finding leads to its hottest instruction, and then to the others."""
     page = setting.open("one")
     button = "document.querySelectorAll('.finding')[1].querySelector('button')"
-    for key, text, here in ((None, "PTX 40, 1 of 2", None), ("Enter", "PTX 40, 1 of 2", 39), ("Enter", "PTX 14, 2 of 2", 13), ("Enter", "PTX 40, 1 of 2", 39)):
+    for key, text, here in ((None, "PTX 40, instruction 1 of 2", None), ("Enter", "PTX 40, instruction 1 of 2", 39), ("Enter", "PTX 14, instruction 2 of 2", 13), ("Enter", "PTX 40, instruction 1 of 2", 39)):
         page.value(f"{button}.focus()")
         if key:
             page.key(key)
@@ -539,7 +551,124 @@ def test_finding_links(setting):
         if here is not None:
             same(page.value("[page.steps[page.stage].id, page.view.panes[0].list.here]"), ["ptx", here])
     page.value(f"{button}.dispatchEvent(new MouseEvent('click', {{shiftKey: true}}))")
-    same(page.value(f"{button}.textContent"), "PTX 14, 2 of 2", "the one before")
+    same(page.value(f"{button}.textContent"), "PTX 14, instruction 2 of 2", "the one before")
+    page.close()
+
+
+# Advice of findings that is not in sight as a whole, and columns of tables that are not.
+UNSEEN = """(() => {
+    const seen = (node, frame) => { const box = node.getBoundingClientRect(), edge = frame.getBoundingClientRect(); return box.height > 0 && box.top >= edge.top - 1 && box.bottom <= edge.top + frame.clientHeight + 1 && box.left >= edge.left - 1 && box.right <= edge.left + frame.clientWidth + 1; };
+    const advice = [...document.querySelectorAll('.finding .try')].filter(node => !seen(node, document.querySelector('.findings')) || !seen(node, node.parentNode));
+    const columns = [...document.querySelectorAll('.panel table.figures')].flatMap(table => [...table.querySelectorAll('th')].filter(head => !(box => box.right <= (edge => edge.left + head.closest('.column, .panel').clientWidth + 1)(head.closest('.column, .panel').getBoundingClientRect()))(head.getBoundingClientRect()) || head.firstChild?.scrollWidth > head.clientWidth + 1));
+    return [...advice, ...columns].map(node => node.textContent);
+})()"""
+
+
+def test_in_sight(setting):
+    """What to try, and every column, can be read without scrolling; why and the figures are there on demand."""
+    for size, dark in (((1600, 1000), False), ((1280, 720), True)):
+        page = setting.open("wide", "panel=lines", size, dark)
+        same(page.value("[...document.querySelectorAll('.finding .try')].length"), 4)
+        same(page.value(UNSEEN), [], f"cut at {size}")
+        assert page.value("byId('head').getBoundingClientRect().height") <= 0.45 * size[1], "the head leaves no room"
+        same(page.value("[...document.querySelectorAll('.finding .more')].map(more => more.checkVisibility())"), [False] * 4)
+        for panel in ("registers", "shared", "remarks"):
+            page.value(f"showPanel('{panel}')")
+            page.settle()
+            same(page.value(UNSEEN), [], f"{panel} at {size}")
+        page.value("document.querySelector('.finding button[aria-expanded]').focus()")
+        page.key("Enter")
+        same(page.value("[...document.querySelectorAll('.finding .more')].map(more => more.checkVisibility())"), [True, False, False, False], "of one finding")
+        page.key("w")
+        same(page.value("[...document.querySelectorAll('.finding .more')].map(more => more.checkVisibility())"), [True] * 4, "of all")
+        check_fits(page, "with why")
+        assert page.value("document.querySelector('.findings').clientHeight") <= size[1] / 3 + 1, "findings are higher than a third of the window"
+        page.until("location.hash.includes('why=on')")
+        page.key("w")
+        same(page.value(UNSEEN), [], "folded again")
+        page.close()
+
+
+def test_follows(setting):
+    """What follows from a finding stands behind it and says so; what costs nothing looks like nothing that does."""
+    page = setting.open("wide")
+    same(page.value("[...document.querySelectorAll('.finding')].map(card => [card.querySelector('.title').textContent, card.querySelector('.from')?.textContent || '', card.className])"),
+         [["a product by threads", "", "finding"], ["few words", "↳ follows from 1, line 13: its gain is part of that one's", "finding follows"], ["bank conflicts", "", "finding"], ["fewer programs", "", "finding aside"]])
+    same(page.value("[...document.querySelectorAll('.finding')].map(card => card.querySelector('.cost')?.textContent || '')"),
+         ["gains at most 4.00 µs of 7.25 µs (55 %), with what follows from it · 60 % of a warp's cycles", "gains at most 1.00 µs of 7.25 µs (14 %) · 20 % of a warp's cycles", "gains at most 2.50 µs of 7.25 µs (34 %), about 2.25 µs once 1 is mended · 30 % of a warp's cycles", ""])
+    same(page.value("[...document.querySelectorAll('.finding .number')].map(number => number.textContent)"), ["1", "3", "2", "4"], "numbers as in the report")
+    page.click(".finding .from button")
+    same(page.value("page.pin"), 12, "to the line of the cause")
+    page.close()
+
+
+def test_told(setting):
+    """The status bar says where one is, whatever led there; keys that do nothing say why."""
+    page = setting.open("one", "stage=ptx&heat=cycles,caused")
+    page.click('[aria-label="Source"] [aria-posinset="13"] .inlay button, [aria-label="Source"] [aria-posinset="13"] .sign button')
+    page.value("page.view.source.list.box.focus()")
+    page.key("s")
+    page.key("U")
+    assert page.value("byId('told').textContent").startswith("line 13: waits 15 % for line 12"), page.value("byId('told').textContent")
+    page.key("u")
+    assert page.value("byId('told').textContent").startswith("line 12: awaited 15 % by line 13"), page.value("byId('told').textContent")
+    page.key("r")
+    same(page.value("byId('told').textContent"), "there is no other report on this page")
+    page.key("9")
+    assert page.value("byId('told').textContent").startswith("there is no panel 9: 7 panels")
+    page.value("page.view.source.list.box.focus()")
+    page.key("/")
+    page.type("add.s32")
+    assert page.value("page.view.source.found.textContent").startswith("0 of 0, 295 in Stage"), page.value("page.view.source.found.textContent")
+    page.close()
+
+
+def test_help(setting):
+    """It opens at its beginning, however low the window."""
+    page = setting.open("one", size=(1280, 720))
+    for _ in range(2):
+        page.key("?")
+        same(page.value("(help => [help.open, help.scrollTop, help.contains(document.activeElement)])(byId('help'))"), [True, 0, True])
+        page.key("Escape")
+        same(page.value("byId('help').open"), False)
+    page.close()
+
+
+def test_notes_beside_code(setting):
+    """Notes of waits lie on no code: where a line is too long an arrow in the gutter leads there."""
+    lying = """[...document.querySelectorAll('.row')].filter(row => { const [text, note] = ['.text', '.inlay'].map(name => row.querySelector(name)); if (!note) return false;
+        const range = document.createRange(); range.selectNodeContents(text); return range.getBoundingClientRect().right > note.getBoundingClientRect().left; }).length"""
+    for width in (1600, 1280, 900):
+        page = setting.open("one", "stage=ptx&heat=cycles,caused,waits,sectors", (width, 800))
+        same(page.value(lying), 0, f"at {width}")
+        same(page.value("""[12, 13].map(line => document.querySelector(`[aria-label="Source"] [aria-posinset="${line}"]`).querySelectorAll('.inlay button, .sign button').length)"""), [1, 1], f"notes at {width}")
+        page.close()
+    page = setting.open("one", "stage=ptx&heat=cycles,caused", (1600, 800))
+    note = """document.querySelector('[aria-label="Source"] [aria-posinset="13"]').querySelector('.inlay button, .sign button').textContent"""
+    same(page.value(note), "waits 15 % for line 12")
+    page.resize(900, 800)
+    page.settle()
+    page.settle()
+    assert page.value(note) in ("waits 15 %", "→"), "a narrower window"
+    page.close()
+
+
+def test_panel_heights(setting):
+    """Charts and pictures are as high as their panel when it gets higher; wavefronts that have no room are told."""
+    page = setting.open("one", "panel=registers", (1280, 720))
+    page.until("document.querySelector('.panel svg .curve')")
+    before = page.value("document.querySelector('.panel svg').getBoundingClientRect().height")
+    page.key("f")
+    page.settle()
+    after, room = page.value("[document.querySelector('.panel svg').getBoundingClientRect().height, document.querySelector('.panel .sheet').clientHeight]")
+    assert after > before + 100 and after > room - 40, (before, after, room)
+    page.mouse(*page.value("(box => [box.left + box.width / 2, box.top + box.height / 2])(document.querySelector('.panel svg').getBoundingClientRect())"))
+    assert re.match(r"PTX line \d+: \d+ values live", page.value("byId('tip').hidden ? '' : byId('tip').textContent")), "hovering says no value"
+    page.key("f")
+    page.value("showPanel('banks')")
+    page.settle()
+    same(page.value("document.querySelector('.panel svg').textContent.match(/and \\d+ wavefronts more/) !== null"), True)
+    assert page.value("Math.min(...[...document.querySelectorAll('.panel svg .bar rect')].map(cell => cell.getBBox().height))") >= 10, "cells are too low to read"
     page.close()
 
 
