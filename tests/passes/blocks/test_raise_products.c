@@ -263,7 +263,7 @@ static const Subject subjects[] = {
       {"BLOCK_K", "64"}},
      microscaled,
      1,
-     2,
+     0, /* threads scale all that is multiplied */
      1},
     {"matmul_mxfp",
      "matmul_mxfp",
@@ -275,7 +275,7 @@ static const Subject subjects[] = {
       {"BLOCK_K", "64"}},
      microscaled,
      2,
-     1,
+     0,
      1},
     {"linear_gelu",
      "linear_gelu",
