@@ -33,7 +33,11 @@ with subprocess.Popen([tilec, "tune", "--cache-dir", cache, *arguments], preexec
         if measured() >= int(entries):
             break
         time.sleep(0.05)
-    began = len(tuners())
+    for _ in range(200):
+        began = len(tuners())  # none for a moment where one was struck out and the next one begins
+        if began:
+            break
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     process.wait(timeout=30)
 print(f"{measured()} entries, {began} process, then {len(tuners())}, {signal.Signals(-process.returncode).name}")
