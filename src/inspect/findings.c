@@ -11,10 +11,6 @@ static const FindingInfo finding_info[FINDING_COUNT] = {
 
 enum { MOST_OF_A_KIND = 3 };
 
-const char *finding_name(FindingKind kind) {
-    return finding_info[kind].name;
-}
-
 static int most_to_gain_first(const void *a, const void *b) {
     const Finding *x = a, *y = b;
     if (x->gain != y->gain)

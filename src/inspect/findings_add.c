@@ -6,6 +6,14 @@
 /* Of all clocks, and of the launch's time: what takes less is no finding. */
 static const double LEAST_SHARE = 0.04;
 
+const char *finding_name(FindingKind kind) {
+    static const char *const names[FINDING_COUNT] = {
+#define FINDING(id, title, why, remedy) #id,
+#include "inspect/findings.def"
+    };
+    return names[kind];
+}
+
 double finding_figure(const Finder *f, Figure figure) {
     return target_figure(f->trace->compiled->facts.meta.target, figure);
 }

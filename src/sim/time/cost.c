@@ -21,6 +21,32 @@ static const CostRow rows[] = {
 #include "sim/time/cost.def"
 };
 
+static const char *const unit_name[TIME_UNITS] = {
+    [TIME_ISSUE] = "issue",
+    [TIME_INTEGER] = "integers",
+    [TIME_MULTIPLY] = "integer products",
+    [TIME_FLOAT] = "f32",
+    [TIME_HALF] = "f16",
+    [TIME_DOUBLE] = "f64",
+    [TIME_SPECIAL] = "special functions",
+    [TIME_CONVERT] = "conversions",
+    [TIME_CONVERT_LONG] = "conversions of 64 bits",
+    [TIME_COUNT] = "bit counts",
+    [TIME_VOTE] = "votes",
+    [TIME_REDUX] = "redux",
+    [TIME_TENSOR] = "tensor cores",
+    [TIME_SHUFFLE] = "shuffles",
+    [TIME_ADDRESS] = "addresses",
+    [TIME_SHARED] = "shared memory and L1",
+    [TIME_L2] = "L2 to an SM",
+};
+
+_Static_assert((int)SIM_UNITS == (int)TIME_UNITS, "what reports call units are those of the clock");
+
+const char *sim_unit_name(unsigned unit) {
+    return unit < TIME_UNITS ? unit_name[unit] : "";
+}
+
 /* What a unit does at which rate and latency. */
 static const struct {
     Figure rate, latency;
