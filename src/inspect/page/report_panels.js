@@ -140,7 +140,7 @@ function makeLinesPanel(body, report, side) {
         number("wait_cycles", "waited", "clocks of these that a warp stands still at the line, for other lines, for what the line itself makes, or for other warps"), waitsColumn(profile, side),
         number("awaited_elsewhere", "awaited", "clocks that a warp stands still at other lines for what this one makes, copies or lets go on; of several copies of a group the one that ends last counts"),
         number("queued_cycles", "in queue", "clocks of the cycles in which warps had nothing to do but wait for a unit that the line keeps busy for all of them"),
-        number("warps", "instructions", "instructions executed, each counted once a warp"), number("threads", "of threads", "instructions executed, each counted once a thread"), number("divergent", "divergent", "instructions that a part of a warp's threads executed"),
+        number("warps", "instructions", "instructions of PTX executed, each counted once a warp; the clock issues what ptxas makes of them: moves are none, 64 bits are two"), number("threads", "of threads", "instructions executed, each counted once a thread"), number("divergent", "divergent", "instructions that a part of a warp's threads executed"),
         number("sectors", "sectors", "of 32 bytes, of global memory"), ratio("sectors", "× ideal"),
         number("wavefronts", "wavefronts", "of shared memory, of all programs"), ratio("wavefronts", "× ideal"),
         number("shared_clocks", "L1 clocks", "clocks of a program that the line keeps shared memory and L1 busy: one for each wavefront, and one for each 128 bytes of global memory that pass through. All lines add up to its least time"),
@@ -188,7 +188,7 @@ function timeBars(report) {
 
 /* Parts of a time in the order of the sum: [member, title, what it is]. */
 const SUM = [["launch", "empty launch", "what a launch takes that does nothing"], ["longest", "", "the longest of the least times"],
-    ["beside", "others beside it", "the other least times hide behind the longest, but not wholly: two limits a and b together take the cube root of a³ + b³. One as long as the longest adds 26 % to it, one half as long 4 %"],
+    ["beside", "others beside it", "of the units only the busiest counts here, beside latency, L2 and DRAM. What is shorter hides behind the longest, but not wholly: two limits a and b together take the cube root of a³ + b³. One as long as the longest adds 26 % to it, one half as long 4 %"],
     ["uneven", "longest program", "some programs take longer than the mean"], ["code", "fetching code", "machine code comes from L2 once, which hides behind the rest in the same way: the shorter that is, the more it shows"]];
 
 /* The parts that a time is the sum of: [title, microseconds, what it is]. */
