@@ -24,11 +24,18 @@
 #include "passes/shared/fence_copies.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "support/ptrmap.h"
 
 typedef struct Fencing {
     bool places; /* false: it is only found out whether fences are missing */
     bool missing;
+    PtrMap *tried; /* of loops, what was found out: bits of Tried */
 } Fencing;
+
+/* From bit 0 where nothing acquired is without a fence in front of the loop, else from bit 3: that
+ * it is known, whether so it is behind the loop, whether a fence is missing in it. Around each of
+ * nested loops is gone twice, once to find out: what is not kept doubles with each. */
+typedef enum Tried { TRIED = 1, TRIED_ACQUIRED = 2, TRIED_MISSING = 4 } Tried;
 
 static bool acquires(const Op *op, const void *user) {
     (void)user;
@@ -58,11 +65,11 @@ static bool go_around(Fencing *f, Op *loop, bool acquired) {
 }
 
 /* A loop that acquires begins each time with what the time before has left. */
-static bool fence_loop(Fencing *f, Op *loop, bool acquired) {
+static bool fence_ways(Fencing *f, Op *loop, bool acquired) {
     bool acquires_again = op_any(loop, acquires, NULL);
     if (!starts_copies(loop))
         return acquired || acquires_again;
-    Fencing trial = {0};
+    Fencing trial = {.tried = f->tried};
     bool again = acquired | go_around(&trial, loop, acquired);
     if (acquires_again)
         return go_around(f, loop, again) || again || loop->code == OP_while;
@@ -70,6 +77,25 @@ static bool fence_loop(Fencing *f, Op *loop, bool acquired) {
         return acquired;
     fence_before(f, loop);
     return false;
+}
+
+static bool fence_loop(Fencing *f, Op *loop, bool acquired) {
+    if (f->places)
+        return fence_ways(f, loop, acquired);
+    const unsigned at = acquired ? 3 : 0;
+    uintptr_t kept = (uintptr_t)ptrmap_get(f->tried, loop);
+    if (!(kept >> at & TRIED)) {
+        Fencing alone = {.tried = f->tried};
+        unsigned found = TRIED;
+        if (fence_ways(&alone, loop, acquired))
+            found |= TRIED_ACQUIRED;
+        if (alone.missing)
+            found |= TRIED_MISSING;
+        kept |= (uintptr_t)found << at;
+        ptrmap_set(f->tried, loop, (void *)kept);
+    }
+    f->missing |= (kept >> at & TRIED_MISSING) != 0;
+    return kept >> at & TRIED_ACQUIRED;
 }
 
 /* Whether at the end something acquired is without a fence; `acquired`: so it is at the beginning.
@@ -95,14 +121,17 @@ static bool fence_block(Fencing *f, Block *block, bool acquired) {
     return acquired;
 }
 
-bool copies_are_fenced(Func *func) {
-    Fencing f = {0};
+static bool fence_function(Func *func, bool places) {
+    PtrMap tried = {.arena = &func_ctx(func)->scratch};
+    Fencing f = {.places = places, .tried = &tried};
     fence_block(&f, func->body, false);
-    return !f.missing;
+    return f.missing;
+}
+
+bool copies_are_fenced(Func *func) {
+    return !fence_function(func, false);
 }
 
 bool pass_fence_copies(Func *func) {
-    Fencing f = {.places = true};
-    fence_block(&f, func->body, false);
-    return f.missing;
+    return fence_function(func, true);
 }
