@@ -13,43 +13,10 @@ import time
 import traceback
 
 import reports
+import test_colors
+import test_panels
 from devtools import Browser
-
-SIZES = [(1280, 800), (1920, 1080)]
-
-
-class Setting:
-    """Pages of reports, made once each."""
-    def __init__(self, browser, folder, assets):
-        self.browser, self.folder, self.assets, self.made = browser, folder, assets, {}
-
-    def open(self, name, fragment="", size=SIZES[0], dark=False):
-        if name not in self.made:
-            made = {"one": reports.report, "long": lambda: reports.report(10000), "empty": reports.empty, "ran": reports.ran, "no remarks": lambda: reports.report(remarks=[]), "moved": lambda: {**reports.report(), **{name: reports.moved(reports.report()[name], 100) for name in ("sources", "stages", "findings")}}, "two": lambda: [reports.report(), reports.other()], "wide": reports.wide}[name]()
-            self.made[name] = os.path.join(self.folder, name + ".html")
-            reports.write_page(self.assets, made, self.made[name])
-        page = self.browser.open(f"file://{self.made[name]}#{fragment}", *size, dark)
-        page.until("'ready' in document.documentElement.dataset")
-        page.settle()
-        return page
-
-
-def same(found, wanted, what=""):
-    assert found == wanted, f"{what}: {found!r}, not {wanted!r}"
-
-
-def linked(page, label):
-    """Lines of a pane, as written in its gutter, that are highlighted."""
-    return page.value(f"""[...document.querySelectorAll('[aria-label="{label}"] .row.linked')].map(row => Number(row.querySelector('.no').textContent)).sort((a, b) => a - b)""")
-
-
-def row(label, line):
-    """A selector of the text of a line; lists are short in these reports, so that all rows are there."""
-    return f'[aria-label="{label}"] [aria-posinset="{line}"] .text'
-
-
-def lines_of(at, line):
-    return [index + 1 for index, place in enumerate(at) if place and place[1] == line]
+from setting import SIZES, Setting, check_fits, lines_of, linked, row, same
 
 
 def test_loads(setting):
@@ -64,11 +31,6 @@ def test_loads(setting):
             check_fits(page, f"{name} at {size}")
         same(page.complaints, [], name)
         page.close()
-
-
-def check_fits(page, name):
-    assert page.value("document.scrollingElement.scrollWidth <= innerWidth && document.scrollingElement.scrollHeight <= innerHeight"), f"{name}: the page scrolls as a whole"
-    same(page.value("[...document.querySelectorAll('.tools')].filter(tools => tools.scrollWidth > tools.clientWidth + 1 && tools.clientWidth).map(tools => tools.textContent)"), [], f"{name}: tools that are cut")
 
 
 def test_texts(setting):
@@ -249,227 +211,6 @@ def test_differences(setting):
                 same(len(pairs), best[-1][-1], f"{a} against {b}")
             rows = page.value(f"alignedRows({a}, {b}, samePairs({a}, {b}), true)")
             same([[i for i, *_ in rows if i >= 0], [j for _, j, _ in rows if j >= 0]], [list(range(len(a))), list(range(len(b)))], "rows")
-    page.close()
-
-
-def index_of(entry, coordinates):
-    """The interpreter of bases: the element that (register, lane, warp, block) hold, as coordinates."""
-    index = 0
-    for part, number in zip(("reg", "lane", "warp", "block"), coordinates):
-        for bit, basis in enumerate(entry[part]):
-            if number >> bit & 1:
-                at = 0
-                for coordinate, extent in zip(basis, entry["shape"]):
-                    at = at * extent + coordinate
-                index ^= at
-    found = []
-    for extent in reversed(entry["shape"]):
-        found.insert(0, index % extent)
-        index //= extent
-    return tuple(found)
-
-
-def test_layouts(setting):
-    """What hovering over an element says is what the bases say, for every layout, at several sizes of the drawing."""
-    page = setting.open("one", "panel=layouts&dock=full")
-    chance = random.Random(5)
-    for number, entry in enumerate(reports.LAYOUTS):
-        page.go(f"panel=layouts&dock=full&layout={number}")
-        page.value(f"page.layoutView.choose({number})")
-        held = {}
-        for coordinates in itertools.product(*(range(1 << len(entry[part])) for part in ("reg", "lane", "warp", "block"))):
-            held.setdefault(index_of(entry, coordinates), []).append(coordinates)
-        same(page.value("page.layoutView.held.times"), len(next(iter(held.values()))), f"holders in {entry['name']}")
-        for zoom in (0, -1):
-            page.value(f"page.layoutView.zoomBy({zoom})")
-            for _ in range(5):
-                x, y = page.value(f"""(view => {{
-                    const box = view.canvas.getBoundingClientRect(), part = {chance.random()}, down = {chance.random()};
-                    const wide = Math.min(view.columns * view.zoom, view.sheet.clientWidth - 60), high = Math.min(view.rows * view.zoom, view.sheet.clientHeight - 40);
-                    return [box.left + view.left + part * wide, box.top + view.top + down * high]; }})(page.layoutView)""")
-                page.mouse(x, y, settle=False)
-                told, note = page.value("['layout-readout', 'tip'].map(id => byId(id).textContent)")
-                element = tuple(int(word) for word in re.match(r"\[([\d, ]+)\]", told).group(1).split(","))
-                same(note.split("\n")[0], told.split("\n")[0], "the note beside the mouse")
-                if entry["memory"] == "shared":
-                    offset, byte, bank = map(int, re.search(r"offset (\d+), byte (\d+), bank (\d+)", told).groups())
-                    same(index_of(entry, (offset, 0, 0, 0)), element, entry["name"])
-                    same((byte, bank), (offset * 4, offset % 32), "bytes and banks")
-                    continue
-                told_holders = [tuple(int(part or 0) for part in (reg, lane, warp, block)) for warp, lane, reg, block in re.findall(r"warp (\d+), lane (\d+), register (\d+)(?:, block (\d+))?", told)]
-                assert told_holders and all(index_of(entry, holder) == element for holder in told_holders), f"{entry['name']} {element}: {told}"
-                same(len(told_holders), min(5, len(held[element])), f"holders of {element}")
-    # From a thread to its element
-    page.value("page.layoutView.choose(1)")
-    page.value("""(inputs => { inputs[0].node.value = 3; inputs[1].node.value = 5; inputs[2].node.value = 13; inputs[2].node.dispatchEvent(new Event('input')); })(page.layoutView.inputs)""")
-    same(page.value("byId('layout-readout').textContent"), f"[{', '.join(map(str, index_of(reports.LAYOUTS[1], (13, 5, 3, 0))))}]\nwarp 3, lane 5, register 13\nand 3 more:\n  warp 3, lane 13, register 13\n  warp 3, lane 21, register 13\n  warp 3, lane 29, register 13")
-    page.value("page.layoutView.choose(0)")
-    page.click('[aria-label="Colours by register"]')
-    same(page.value("[...document.querySelectorAll('button[aria-label^=\"Colours by\"]')].map(button => button.getAttribute('aria-pressed'))"), ["false", "false", "true"])
-    same(page.value("[page.layoutView.place.textContent, document.activeElement.textContent]"), ["031", "register"], "the legend's range, the focus")
-    page.value("page.layoutView.goTo(0), page.layoutView.canvas.focus()")
-    page.key("ArrowRight", 3)
-    page.key("ArrowDown", 2)
-    assert page.value("byId('layout-readout').textContent").startswith("[2, 3]")
-    # A slice of a tile of three dimensions
-    page.value("page.layoutView.choose(3)")
-    page.value("page.layoutView.goTo(512 + 64 + 5)")
-    assert page.value("byId('layout-readout').textContent").startswith("[1, 1, 5]")
-    same(page.value("page.layoutView.slices.querySelector('input').value"), "1")
-    same(page.complaints, [])
-    page.close()
-
-
-def wavefronts(tile, buffer, vector, access_registers):
-    """The wavefronts of the first phase of an access, counted one lane after the other."""
-    offsets = {index_of(buffer, (offset, 0, 0, 0)): offset for offset in range(1 << len(buffer["reg"]))}
-    lanes = {16: 8, 8: 16}.get(vector * 4, 32)
-    banks = {}
-    for lane in range(lanes):
-        for register in access_registers:
-            word = offsets[index_of(tile, (register, lane, 0, 0))]
-            banks.setdefault(word % 32, set()).add(word)
-    return max(len(words) for words in banks.values())
-
-
-CHOOSE = "(select => { select.value = '%s'; select.dispatchEvent(new Event('change')); })(document.querySelector('[aria-label=\"Access, or buffer and tile\"]'))"
-
-
-def test_banks(setting):
-    page = setting.open("one", "panel=banks&dock=full")
-    pairs = page.value("bankPairs(page.reports[0]).map(pair => [pair.buffer.entry.name, pair.tile.entry.name])")
-    same(pairs, [["#L4", "#L0"], ["#L5", "#L0"]])
-    for number, name in enumerate(("#L4", "#L5")):
-        page.value(CHOOSE % f"pair {number}")
-        wanted = wavefronts(reports.LAYOUTS[0], next(entry for entry in reports.LAYOUTS if entry["name"] == name), 2, (0, 1))
-        told = page.value("byId('panel').querySelector('h3').textContent")
-        same(told.split()[0], f"{wanted:.2f}", f"wavefronts of {name}")
-        assert "8 bytes at a time (2 elements)" in page.value("byId('panel').textContent")
-        assert f"{2 * wanted} wavefronts in 2 phases" in page.value("byId('panel').querySelector('svg').getAttribute('aria-label')")
-    same(page.value("[...document.querySelectorAll('.panel select optgroup')].map(group => [...group.querySelectorAll('option')].map(option => option.value))"), [["ran 0"], ["ran 1", "ran 2"], ["pair 0", "pair 1"]], "those with conflicts stand before those without")
-    cells = "[...document.querySelectorAll('.panel svg g text')].map(text => text.textContent)"
-    for choice, wanted, told in (("ran 0", [str(lane) for lane in range(32)], ["32 wavefronts, 1 would do", "warp 2 of program 3 writes 4 bytes for each of 32 lanes", "128 bytes from lane to lane", "256 wavefronts, 8 would do", "PTX 50"]),
-                                 ("ran 1", [str(lane) for lane in range(8) for _ in range(4)], ["1 wavefront, no conflicts", "reads 16 bytes for each of 8 lanes, bytes 0 to 127", "PTX 45"]), ("ran 2", ["4+3"], ["for each of 4 lanes", "bytes 8 to 11"])):
-        page.value(CHOOSE % choice)
-        same(page.value(cells), wanted, f"cells of {choice}")
-        for word in told:
-            assert word in page.value("byId('panel').textContent"), f"{choice} lacks {word}"
-    same(page.value("noBanks({layouts: [], profile: null}).includes('those of inline PTX too')"), True)
-    page.close()
-    page = setting.open("one", "panel=banks")
-    same(page.value("byId('panel').querySelector('h3').textContent"), "32 wavefronts, 1 would do", "it opens on the worst access")
-    assert page.value("(sheet => sheet.scrollHeight <= sheet.clientHeight + 1)(document.querySelector('.panel .sheet'))"), "not all of its wavefronts are in sight"
-    page.value("page.view.showPtx(0, 44)")
-    same(page.value("byId('panel').querySelector('h3').textContent"), "1 wavefront, no conflicts", "of the instruction that something leads to")
-    assert wavefronts(reports.LAYOUTS[0], reports.LAYOUTS[4], 2, (0, 1)) > wavefronts(reports.LAYOUTS[0], reports.LAYOUTS[5], 2, (0, 1)), "the swizzle is worth nothing: the test shows nothing"
-    page.close()
-
-
-def test_figures(setting):
-    page = setting.open("one", "heat=cycles,sectors,wavefronts,instructions&panel=lines")
-    cells = dict(page.value("""[...document.querySelectorAll('[aria-label="Source"] .row')].map(row => [row.querySelector('.no').textContent, [...row.querySelectorAll('.heat')].map(cell => cell.textContent)])"""))
-    same(cells["13"], ["60.0 %", "1\u202f300", "", "8.00×"], "cells of line 13")
-    same(cells["12"], ["16.0 %", "1\u202f200", "4.00×", ""], "cells of line 12")
-    lines = "[...document.querySelectorAll('.panel tbody tr')].filter(row => row.dataset.link).map(row => row.firstChild.textContent)"
-    same(page.value(lines), ["13", "14", "12", "11", "9"], "by cycles")
-    panel = page.value("byId('panel').textContent")
-    for word in ("By latency a program takes 10\u202f000 clocks; with 2 rounds of programs on an SM that makes 5.00 µs", "waits for others at add.s32 line 13, 1 × 4\u202f000 clocks, mostly for line 124\u202f000  40 %",
-                 "waits for the result of add.s32 line 13, 2 × 1\u202f250 clocks2\u202f500  25 %", "waits elsewhere 3 places", "is in a queue for units that all warps together keep busy1\u202f200  12 %", "2\u202f345 clocks more, 12\u202f345 in all", "keep f32 busy",
-                 "f322.50 µs", "What the 7.25 µs of the launch are", "empty launch0.25", "shared memory6.50", "others beside it0.40", "fetching code0.10", "sum7.25"):
-        assert word in panel, f"the panel lacks {word}: {panel}"
-    assert "votes" not in panel, "a unit that is no matter"
-    same(page.value("[...document.querySelectorAll('.panel tbody tr')].filter(row => row.firstChild.textContent === '12').map(row => row.children[7].textContent)"), ["150"], "what is awaited of line 12 elsewhere, also by who waits for copies")
-    head = '.panel th:nth-child(9)'
-    page.click(head + " button")
-    same(page.value(f"[{lines}, document.querySelector('{head}').getAttribute('aria-sort')]"), [["14", "13", "12", "11", "9"], "descending"], "by instructions")
-    page.click(head + " button")
-    same(page.value(f"[{lines}, document.querySelector('{head}').getAttribute('aria-sort')]"), [["9", "11", "12", "13", "14"], "ascending"])
-    page.mouse(*page.box('[aria-label="Source"] [aria-posinset="12"] .heat'))
-    note = page.value("byId('tip').textContent")
-    assert "cycles 160 (16.0 %)" in note and "<b>nothing</b> is masked" in note and "mask=rows < K" in note, note
-    same(page.value("[...document.querySelectorAll('.finding:nth-of-type(1) button')].map(button => button.textContent)"), ["PTX 222", "line 13", "why ▸"])
-    page.click(".finding button:first-child")
-    same(page.value("[page.steps[page.stage].id, page.view.panes[0].list.here]"), ["ptx", 221], "the PTX of the first finding")
-    page.click(".finding .places button:nth-of-type(2)")
-    same(page.value("page.pin"), 12, "the line of the first finding")
-    same(page.value("(pane => pane.rows[pane.hottestOf(pane.rowsOfLink(page.pin))].line)(page.view.panes[0])"), 45, "where most clocks of line 13 go by")
-    assert page.value("page.view.panes[0].list.inSight(45)"), "the hottest instruction of the line is not in sight"
-    same(page.value("[...document.querySelectorAll('.finding .cost')].map(line => line.textContent)"), ["gains at most 2.90 µs of 7.25 µs (40 %) · 60 % of a warp's cycles", "gains at most 1.45 µs of 7.25 µs (20 %) · 55 % of a warp's cycles"])
-    assert "a wait is in two shares" in page.value("document.querySelector('.overlap').textContent")
-    text = page.value("byId('head').textContent")
-    for word in ("product", "sm_90a", "40registers", "48 KiB", "shared memory", "25 %occupancy", "4 × 2 × 1", "12\u202f345", "7.25", "BLOCK=64", "num_stages=3", "Store the other way round."):
-        assert word in text, f"the head lacks {word}: {text}"
-    page.close()
-
-
-def test_pictures(setting):
-    page = setting.open("one", "panel=loops&dock=full")
-    names = page.value("[...document.querySelectorAll('.bar[role=button]')].map(bar => bar.getAttribute('aria-label'))")
-    same(len(names), 6, "three ops in two iterations")
-    assert any("copy_block %3" in name and "iteration i + 1" in name and "for the iteration 2 later" in name and "clocks 200 to 550" in name for name in names), names
-    page.value("document.querySelector('.bar[role=button]').focus()")
-    same(page.value("page.hot"), 11, "a bar with the focus highlights its line")
-    page.key("Enter")
-    same(page.value("[page.pin, page.dock]"), [11, "full"], "and pins it, with the panels as they are")
-    assert page.value("byId('told').textContent").startswith("line 12: "), "the status bar does not follow"
-    page.go("panel=shared")
-    page.until("document.querySelectorAll('.bar[role=button]').length === 2")
-    boxes = page.value("[...document.querySelectorAll('.bar > rect')].map(bar => (box => [box.x, box.y, box.width, box.height])(bar.getBBox()))")
-    same(round(boxes[0][3] / boxes[1][3], 2), 2.0, "heights as bytes")
-    same(round(boxes[0][2] / boxes[1][2], 2), round(26 / 11, 2), "widths as steps")
-    same(round(boxes[1][1] - boxes[0][1], 1), round(boxes[0][3], 1), "one below the other")
-    assert "4.0 × the wavefronts of an access without conflicts" in page.value("document.querySelector('svg .bar').getAttribute('aria-label')")
-    page.go("panel=registers")
-    page.until("document.querySelector('.panel .curve')")
-    peak = reports.report()["registers"]["lines"]
-    assert f"PTX line {peak.index(max(peak)) + 1}: {max(peak)} values live, before allocation, the most" in page.value("document.querySelector('.panel svg').getAttribute('aria-label')")
-    page.value("document.querySelector('.panel svg').focus()")
-    page.key("Home")
-    page.key("ArrowRight", 10)
-    told = page.value("byId('told').textContent")
-    assert told.startswith("PTX line 11: ") and "· add.s32 %r10, %r9, 12; · line 12: a = tl.load(a_ptr + rows)" in told.replace("\t", " ").replace("  ", " "), told
-    texts = page.value("[...document.querySelectorAll('.panel svg text')].map(text => text.textContent)")
-    for word in ("values of a thread that are live", "line of the PTX", "limit 64", "allocated 40"):
-        assert word in texts, f"the chart lacks {word}: {texts}"
-    for word in ("Limit: 64 registers, set by the compiler", "Allocated: 40 registers a thread, as ptxas says"):
-        assert word in page.value("byId('panel').textContent"), word
-    page.key("Enter")
-    same(page.value("[page.steps[page.stage].id, page.view.panes[0].list.here]"), ["ptx", 10], "the line of the PTX")
-    same(page.complaints, [])
-    page.close()
-
-
-def test_shares(setting):
-    """Waits are shares of the same cycles as their neighbours."""
-    page = setting.open("one", "heat=cycles,waits&panel=lines")
-    cells = dict(page.value("""[...document.querySelectorAll('[aria-label="Source"] .row')].map(row => [row.querySelector('.no').textContent, [...row.querySelectorAll('.heat')].map(cell => cell.textContent)])"""))
-    same(cells["13"], ["60.0 %", "2.6 %"])
-    page.close()
-
-
-def test_turns(setting):
-    """A loop that ran is shown as it ran beside what schedules have; conflicts are pieces of their own. Each says which it is."""
-    captions = "[...document.querySelectorAll('.panel figcaption')].map(caption => caption.textContent)"
-    page = setting.open("one", "panel=loops&dock=full")
-    page.until("document.querySelector('.panel svg')")
-    found = page.value(captions)
-    same(len(found), 1)
-    assert found[0].startswith("Compiler's model of the schedule") and "No iteration as it ran was kept" in found[0], found
-    page.close()
-    page = setting.open("ran", "panel=loops&dock=full", SIZES[1])
-    page.until("document.querySelectorAll('.panel svg.bar, .panel figure svg[role=group]').length === 2")
-    found = page.value(captions)
-    same([text.split(":")[0] for text in found], ["As it ran, by the simulator's clock", "Compiler's model of the schedule"])
-    for word in ("warp 1 of program 2, iteration 8 of 16, 330 clocks, 130 of them in a queue for shared memory", "all warps together keep busy for 320 clocks per iteration"):
-        assert word in found[0], f"the caption lacks {word}: {found[0]}"
-    boxes = page.value("[...document.querySelectorAll('.panel figure')].map(figure => (box => [box.left, box.top])(figure.getBoundingClientRect()))")
-    assert boxes[0][0] < boxes[1][0] and abs(boxes[0][1] - boxes[1][1]) < 2, f"not beside each other: {boxes}"
-    names = page.value("[...document.querySelectorAll('.bar[role=button]')].map(bar => bar.getAttribute('aria-label'))")
-    for word in ("clocks 60 to 100, of which 30 are replays of bank conflicts", "PTX 22 to 25, 4 instructions", "the warp stands still", "ends at 260", "shared memory: all 4 warps of a program keep it busy for 320 clocks per iteration: 300 wavefronts of shared memory, 20 lines of 128 bytes", "240 of the wavefronts are replays", "no warp goes on before shared memory has done what all of them ask for", "clocks 200 to 330"):
-        assert any(word in name for name in names), f"no bar says {word}: {names}"
-    shares = page.value("[...document.querySelectorAll('.replays')].map(mark => mark.getBBox().width / mark.parentNode.querySelector('rect').getBBox().width)")
-    same([round(share, 2) for share in shares], [0.75, 0.75], "replays of the store in both iterations")
-    same(page.complaints, [])
     page.close()
 
 
@@ -673,24 +414,6 @@ def test_panel_heights(setting):
 
 
 # Texts of the pictures of a panel that are cut by their picture, or lie on each other.
-CLASHES = """[...document.querySelectorAll('.panel svg:not(svg svg)')].flatMap(picture => {
-    const frame = picture.getBoundingClientRect(), texts = [...picture.querySelectorAll('text')].filter(text => text.textContent).map(text => [text.textContent, text.getBoundingClientRect()]);
-    const cut = texts.filter(([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 3 || box.bottom > frame.bottom + 3).map(([text]) => `cut: ${text}`);
-    const on = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 4 && b.top < a.bottom - 4;
-    return cut.concat(texts.flatMap(([text, box], index) => texts.slice(index + 1).filter(([, other]) => on(box, other)).map(([other]) => `${text} on ${other}`)));
-})"""
-
-
-def test_texts_of_pictures(setting):
-    for name, panels in (("ran", ("loops", "shared", "registers", "banks")), ("one", ("loops",))):
-        for size, dock in ((SIZES[0], "open"), (SIZES[1], "open"), ((700, 600), "open"), (SIZES[0], "full")):
-            page = setting.open(name, size=size)
-            for panel in panels:
-                page.value(f"setDock('{dock}'), showPanel('{panel}')")
-                page.until("document.querySelector('.panel svg text')")
-                page.settle()
-                same(page.value(CLASHES), [], f"{panel} of {name} at {size}")
-            page.close()
 
 
 def test_one_stop(setting):
@@ -828,82 +551,6 @@ def test_names(setting):
     page.close()
 
 
-def luminance(color):
-    parts = [int(color[at:at + 2], 16) / 255 for at in (1, 3, 5)]
-    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return sum(part * share for part, share in zip(parts, (0.2126, 0.7152, 0.0722)))
-
-
-def contrast(first, second):
-    high, low = sorted((luminance(first), luminance(second)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
-def mixed(color, share, ground):
-    return "#" + "".join(f"{round(int(color[at:at + 2], 16) * share + int(ground[at:at + 2], 16) * (1 - share)):02x}" for at in (1, 3, 5))
-
-
-# What eyes without one kind of cone see of linear red, green and blue (Machado, Oliveira and Fernandes 2009, severity 1)
-BLIND = {"protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
-         "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
-         "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900))}
-
-
-def lab(color, eyes):
-    """CIE L*a*b* of a colour as those eyes see it."""
-    linear = [(part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4) for part in (int(color[at:at + 2], 16) / 255 for at in (1, 3, 5))]
-    r, g, b = (min(1, max(0, sum(share * part for share, part in zip(row, linear)))) for row in eyes)
-    white = [part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in ((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505, 0.2126 * r + 0.7152 * g + 0.0722 * b, (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089)]
-    return 116 * white[1] - 16, 500 * (white[0] - white[1]), 200 * (white[1] - white[2])
-
-
-def test_hues(setting):
-    """Eyes without one kind of cone tell the hues of neighbouring lines apart, and any two hues from each other at least a little."""
-    style = reports.assets(setting.assets)[1]
-    hues = [re.search(rf"--hue{hue}: light-dark\((#\w+), (#\w+)\)", style).groups() for hue in range(7)]
-    for theme, (name, eyes) in itertools.product((0, 1), BLIND.items()):
-        seen = [lab(pair[theme], eyes) for pair in hues]
-        for i, j in itertools.combinations(range(7), 2):
-            apart = sum((a - b) ** 2 for a, b in zip(seen[i], seen[j])) ** 0.5
-            least = 20 if j - i in (1, 6) else 12
-            assert apart >= least, f"hues {i} and {j}, theme {theme}, {name}: {apart:.1f}"
-
-
-def test_contrast(setting):
-    """Texts reach 4.5:1 on every ground, on the tints of links and figures too; hues 1.8:1 beside the ground."""
-    style = reports.assets(setting.assets)[1]
-    pairs = {name: (light[:7], dark[:7]) for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", style)}
-    tints = sorted({int(share) / 100 for share in re.findall(r"color-mix\(in srgb, var\(--\w+\) (\d+)%", style)})
-    same(bool(tints) and len(pairs) > 20, True, "the style's tints and colours are found")
-    texts = ["text", "quiet", "link", "error", "warning", "remark", "added", "removed", "keyword", "number", "string", "comment", "name", "type"]
-    for theme in (0, 1):
-        colors = {name: pair[theme] for name, pair in pairs.items()}
-        for text, ground in itertools.product(texts, ("ground", "raised", "sunk")):
-            assert contrast(colors[text], colors[ground]) >= 4.5, f"{text} on {ground}, theme {theme}: {contrast(colors[text], colors[ground]):.2f}"
-        for text, hue, share in itertools.product(texts, [f"hue{hue}" for hue in range(7)] + ["gold", "quiet"], tints):
-            tint = mixed(colors[hue], share, colors["ground"])
-            assert contrast(colors[text], tint) >= 4.5, f"{text} on the tint of {hue}, theme {theme}: {contrast(colors[text], tint):.2f}"
-        for hue in range(7):
-            assert contrast(colors[f"hue{hue}"], colors["ground"]) >= 1.8, f"hue {hue}, theme {theme}"
-    same(len(set(pairs[f"hue{hue}"][0] for hue in range(7))), 7)
-
-
-def test_themes(setting):
-    """As the system has it, and as one asks."""
-    ground = "getComputedStyle(document.body).backgroundColor"
-    page = setting.open("one")
-    light = page.value(ground)
-    page.dark(True)
-    dark = page.value(ground)
-    same((light, dark), ("rgb(255, 255, 255)", "rgb(20, 23, 26)"))
-    page.key("t")
-    same(page.value(ground), light, "light, whatever the system has")
-    page.key("t")
-    page.dark(False)
-    same(page.value(ground), dark, "dark")
-    page.close()
-
-
 def shots(setting, folder):
     os.makedirs(folder, exist_ok=True)
     panels = ("lines", "layouts", "banks", "loops", "shared", "registers", "remarks")
@@ -911,6 +558,11 @@ def shots(setting, folder):
         page = setting.open(name, f"panel={panel}&line=0:13", size, dark)
         page.screenshot(os.path.join(folder, f"{name}-{panel}-{'dark' if dark else 'light'}-{size[0]}.png"))
         page.close()
+
+
+def all_tests(only):
+    return [(name, test) for module in (sys.modules[__name__], test_panels, test_colors) for name, test in vars(module).items()
+            if name.startswith("test_") and callable(test) and only in name]
 
 
 def main():
@@ -929,7 +581,7 @@ def main():
         if options.shots:
             shots(setting, options.shots)
             return 0
-        for name, test in [(name, test) for name, test in globals().items() if name.startswith("test_") and options.only in name]:
+        for name, test in all_tests(options.only):
             start = time.monotonic()
             try:
                 test(setting)
