@@ -102,7 +102,10 @@ static bool stays(const Waits *w, const Op *load) {
 }
 
 void elab_mark_waits(Elab *e, Op *loop) {
-    Waits w = {.arena = e->arena, .loop = loop, .moved = {e->arena}, .asked = {e->arena}};
+    Waits w = {.arena = e->arena,
+               .loop = loop,
+               .moved = {.arena = e->arena},
+               .asked = {.arena = e->arena}};
     find_asked(&w);
     if (!w.loads.len)
         return;
