@@ -2,6 +2,8 @@
  * instruction is saved once. */
 #include "inspect/findings.h"
 
+#include <math.h>
+
 FindingSaving *finding_saving_new(const Finder *f) {
     const size_t count = f->profile ? f->profile->ptx.len : 0;
     FindingSaving *saving = ARENA_NEW(f->arena, FindingSaving);
@@ -26,31 +28,23 @@ void finding_save(Finder *f, const ProfileLine *ptx, double busy, double waits) 
     add_up(&f->saving, ptx, busy, waits);
 }
 
-static double least(double a, double b) {
-    return a < b ? a : b;
-}
-
-static double most(double a, double b) {
-    return a > b ? a : b;
-}
-
 /* Clocks that no instruction was named for. */
 static double others(const Finder *f, const FindingSaving *saving) {
     SimSaving own = {0};
     for (size_t i = 0; i < f->profile->ptx.len; i++)
         add_up(&own, &f->profile->ptx.data[i], saving->busy[i], saving->waits[i]);
-    return most(saving->all.clocks - own.clocks, 0);
+    return fmax(saving->all.clocks - own.clocks, 0);
 }
 
 SimSaving finding_both(const Finder *f, const FindingSaving *a, const FindingSaving *b) {
-    SimSaving both = {.tensor = most(a->all.tensor, b->all.tensor),
+    SimSaving both = {.tensor = fmax(a->all.tensor, b->all.tensor),
                       .sectors = 1 - (1 - a->all.sectors) * (1 - b->all.sectors),
                       .again = 1 - (1 - a->all.again) * (1 - b->all.again)};
     for (size_t i = 0; i < f->profile->ptx.len; i++) {
         const ProfileLine *ptx = &f->profile->ptx.data[i];
         const double waits = ptx->spent.waits + ptx->spent.awaited;
-        add_up(&both, ptx, least(a->busy[i] + b->busy[i], 1),
-               least(a->waits[i] + b->waits[i], waits));
+        add_up(&both, ptx, fmin(a->busy[i] + b->busy[i], 1),
+               fmin(a->waits[i] + b->waits[i], waits));
     }
     both.clocks += others(f, a) + others(f, b);
     return both;

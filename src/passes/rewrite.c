@@ -112,6 +112,13 @@ bool value_is_outside(const Value *value, const Op *op) {
     return true;
 }
 
+bool op_comes_before(const Op *op, const Op *other) {
+    for (const Op *next = op->next; next; next = next->next)
+        if (next == other)
+            return true;
+    return false;
+}
+
 bool op_any(const Op *op, OpTest *test, const void *user) {
     if (test(op, user))
         return true;

@@ -76,6 +76,8 @@ bool value_is_outside(const Value *value, const Op *op);
 typedef bool OpTest(const Op *op, const void *user);
 bool op_any(const Op *op, OpTest *test, const void *user);
 bool block_any(const Block *block, OpTest *test, const void *user);
+/* Does `op` stand in front of `other`, in one block? Walks from one to the other. */
+bool op_comes_before(const Op *op, const Op *other);
 /* Has one of these traits, itself or an op in its regions. */
 bool op_contains(const Op *op, uint32_t traits);
 /* A product stands in the block or in regions of its ops. */

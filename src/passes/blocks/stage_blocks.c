@@ -97,12 +97,6 @@ static Op *release_behind(const Op *load) {
     return op;
 }
 
-static bool comes_before(const Op *first, const Op *second) {
-    while (first && first != second)
-        first = first->next;
-    return first != NULL;
-}
-
 /* Moves what only moves the value to where it is first used, and returns that place. */
 static Op *delay(Stage *stage, Op *load) {
     OpList moves = {0};
@@ -128,7 +122,7 @@ static void stage_load(Stage *stage, Op *load) {
     build_mbarrier_expect(&b, full, on, block_buffer_bytes(type));
     build_block_copy(&b, load, NULL, buffer, full, on);
     Op *release = release_behind(load), *place = delay(stage, load);
-    Builder at = builder_before(release && comes_before(release, place) ? release : place);
+    Builder at = builder_before(release && op_comes_before(release, place) ? release : place);
     at.span = load->span;
     build_mbarrier_wait(&at, full, parity, NULL);
     op_move_before(load, place);

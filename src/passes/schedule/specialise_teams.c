@@ -218,13 +218,6 @@ static void share_buffers(const Teams *t, Value *team, Builder *b) {
     }
 }
 
-static bool comes_before(const Op *op, const Op *other) {
-    for (const Op *next = op->next; next; next = next->next)
-        if (next == other)
-            return true;
-    return false;
-}
-
 /* Tiles that nobody needs before the products are done would wait for that in registers. */
 static void compute_late(const Op *loop) {
     for (Op *op = loop->prev, *before; op; op = before) {
@@ -237,7 +230,7 @@ static void compute_late(const Op *loop) {
                 first = op_in(user, i) == op_out(op) ? user : first;
         bool is_behind = first;
         value_for_each_use (use, op_out(op))
-            is_behind &= use->user->block == loop->block && !comes_before(use->user, first);
+            is_behind &= use->user->block == loop->block && !op_comes_before(use->user, first);
         if (is_behind)
             op_move_before(op, first);
     }

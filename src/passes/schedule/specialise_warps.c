@@ -161,8 +161,15 @@ static bool is_volatile(const Op *op, const void *user) {
     return op_is_volatile(op);
 }
 
+static bool is_unseen(const Op *op, const void *user) {
+    (void)user;
+    return op_is_unseen(op);
+}
+
 /* A warp that only starts copies would go on past what others have to say. */
 static bool check_order(Specialise *s, const Ring *ring) {
+    if (block_any(s->func->body, is_unseen, NULL))
+        return refuse(s, ring, "PTX of the source may wait for what its copies bring");
     return !block_any(s->func->body, is_volatile, NULL) ||
            refuse(s, ring, "it has a volatile load, which copies must not pass");
 }
@@ -311,19 +318,14 @@ static void take_copies(const Ring *ring) {
         op_remove(*op);
 }
 
-static bool is_unseen(const Op *op, const void *user) {
-    (void)user;
-    return op_is_unseen(op);
-}
-
 static bool specialise(Specialise *s) {
     Ring *first = s->rings.data[0];
-    if (block_any(s->func->body, is_unseen, NULL))
-        return refuse(s, first, "PTX of the source may wait for what its copies bring");
+    if (!check_order(s, first))
+        return false;
     vec_for_each (ring, &s->rings)
         if (!check_ring(s, *ring))
             return false;
-    if (!check_order(s, first) || !check_threads(s, first) || !check_room(s, first))
+    if (!check_threads(s, first) || !check_room(s, first))
         return false;
     if (!specialise_make_producer(s))
         return refuse(s, first, "what places its copies is not computed from scalars alone");
