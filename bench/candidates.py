@@ -7,7 +7,8 @@ PROCESSORS = 132
 MATMUL = ((128, 128, 64, 4, 3), (128, 128, 64, 8, 5), (128, 256, 64, 8, 3), (256, 128, 64, 8, 3), (64, 128, 64, 4, 6), (64, 256, 64, 4, 4))
 SMALL = ((64, 64, 64, 4, 4), (128, 64, 64, 4, 4))
 LARGE = ((128, 256, 64, 8, 3), (256, 128, 64, 8, 3), (128, 128, 64, 4, 3))
-WIDE = ((128, (128, 64), 64, 8, 3), (128, (128, 64), 64, 8, 4), (128, (128, 32), 64, 8, 4))
+WIDE = ((128, (128, 64), 64, 8, 3), (128, (128, 64), 64, 8, 4), (128, (128, 32), 64, 8, 4), (128, (128, 16), 64, 8, 5),
+        (128, (64, 32), 64, 8, 6), (64, (128, 64), 64, 4, 4), (64, (128, 64), 64, 4, 5))
 ROWS_16 = ((16, 64, 128, 4, 4), (16, 128, 128, 4, 3), (64, 128, 64, 4, 4))
 ROWS_64 = ((64, 64, 128, 4, 4), (64, 128, 64, 4, 4), (64, 32, 128, 4, 4))
 # Tried as stream-K too, where the last wave of tiles leaves much of the GPU idle
@@ -15,14 +16,14 @@ STREAM = ((128, 128, 64, 8, 5), (128, 256, 64, 8, 3), (256, 128, 64, 8, 3))
 PER_TILE = -1  # as the number of programs that share the depth of a tile: one, and a CTA for each program (tilec alone)
 STREAM_K = 0  # as the number of programs that share the depth of a tile: matmul_stream_k.tile
 FP8 = ((128, 128, 128, 4, 3), (128, 128, 128, 8, 4), (128, 256, 128, 8, 3), (128, 256, 128, 8, 4), (256, 128, 128, 8, 3),
-       (64, 128, 128, 4, 4), (64, 256, 128, 4, 3))
+       (64, 128, 128, 4, 4), (64, 256, 128, 4, 3), (128, (128, 64), 128, 8, 3), (128, (64, 32), 128, 8, 5), (64, (128, 64), 128, 4, 4))
 LINEAR = ((128, 128, 64, 8, 5), (128, 128, 64, 4, 5), (64, 256, 64, 4, 4), (128, 256, 64, 8, 3), (256, 128, 64, 8, 3))
 
 # Attention. BLOCK_M, BLOCK_N, warps, stages
 ATTENTION = ((128, 64, 4, 3), (128, 64, 8, 2), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3), (64, 64, 4, 2), (64, 64, 4, 3), (64, 128, 4, 2), (64, 128, 4, 3),
              (64, 32, 4, 4))
 # Decoding from pages. BLOCK_N, warps, stages, CTAs that there are to be for each processor
-DECODE = tuple((block, warps, stages, waves) for block in (64, 128) for warps, stages in ((4, 3), (4, 4), (8, 3)) for waves in (2, 4))
+DECODE = tuple((block, warps, stages, waves) for block in (64, 128) for warps, stages in ((4, 2), (4, 3), (4, 4)) for waves in (2, 4, 8, 16))
 # Gradients of attention: kernels/attention_backward.tile has two, each with its own best
 DKDV = {64: ((64, 64, 4, 2), (64, 64, 4, 3), (64, 128, 8, 2), (128, 64, 4, 2), (128, 128, 8, 2), (32, 128, 4, 3)),
         128: ((64, 64, 4, 2), (64, 128, 8, 2), (64, 128, 8, 3), (32, 128, 8, 3))}

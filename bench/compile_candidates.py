@@ -152,7 +152,7 @@ def peers():
 
     seen = sorted({config[:5] for n in (1024, 3072, 8192) for config in candidates.matmul(n, n, n)
                    if config[5] == 1 and not candidates.is_wide(config)})
-    for dtype, by_rows, configs in (("fp16", True, seen), ("fp16", False, seen), ("fp8e4nv", False, candidates.FP8)):
+    for dtype, by_rows, configs in (("fp16", True, seen), ("fp16", False, seen), ("fp8e4nv", False, [c for c in candidates.FP8 if not candidates.is_wide(c)])):
         for m, n, k, warps, stages in configs:
             halves = n == 256
             types = {"a": f"tensordesc<{dtype}[{m}, {k}]>", "b": f"tensordesc<{dtype}[{k}, {n}]>" if by_rows else f"tensordesc<{dtype}[{n}, {k}]>",

@@ -69,7 +69,7 @@ class Decode:
         heads_k, splits = self.k.shape[2], self.splits(waves)
         part = torch.empty(sequences, heads, splits, dim, device="cuda")
         lse = torch.empty(sequences, heads, splits, device="cuda")
-        yield ("attention_paged", (sequences, heads_k, splits),
+        yield ("attention_paged", (heads_k, sequences, splits),
                [self.q, self.k, self.v, self.table, self.lengths, part, lse, self.pages, self.scale],
                {"HEAD_DIM": dim, "PAGE": self.page, "GROUP": heads // heads_k, "BLOCK_H": 16, "BLOCK_N": block}, warps, stages)
         yield ("attention_paged_sum", (sequences, heads, 1), [part, lse, self.o, splits],
@@ -77,7 +77,8 @@ class Decode:
 
     def contenders(self, timer, tilec):
         def make(config):
-            return in_turn([tilec.launch_function(tilec.function(PATH, kernel, warps, stages, literals(fixed)), grid, arguments)
+            return in_turn([tilec.launch_function(tilec.function(PATH, kernel, warps, stages, literals(fixed)), grid, arguments,
+                                                  programmatic=kernel == "attention_paged_sum")
                             for kernel, grid, arguments, fixed, warps, stages in self.launches(config)])
 
         return {"tilec": lambda found: contest.best(timer, self, candidates.DECODE, make, "tilec"),

@@ -41,6 +41,10 @@ class CompileOptions(c.Structure):
                 ("full_paths", c.c_bool), ("grid", Text)]
 
 
+class LaunchOptions(c.Structure):
+    _fields_ = [("size", c.c_size_t), ("programmatic", c.c_bool), ("cooperative", c.c_bool), ("cluster", c.c_uint32 * 3)]
+
+
 class Value(c.Union):
     _fields_ = [("address", c.c_uint64), ("integer", c.c_int64), ("number", c.c_double), ("text", Text)]
 
@@ -118,17 +122,18 @@ class Tilec:
         return self.launch_function(self.function(case.path, case.kernel, num_warps), case.grid,
                                     case.arguments + [("constexpr", case.block)])
 
-    def launch_function(self, function, grid, arguments):
+    def launch_function(self, function, grid, arguments, programmatic=False):
         """A function that launches the compiled one once on torch's current stream. It keeps the tensors, of which launches know only
-        addresses."""
+        addresses. `programmatic`: the launch may begin before the one before it has ended."""
         tensors, arguments = arguments, self.pack(arguments)
         grid = (c.c_uint32 * 3)(*grid)
         stream = c.c_void_p(torch.cuda.current_stream().cuda_stream)
-        launch, device, count = self.lib.tile_function_launch, self.device, c.c_size_t(len(arguments))
-        self.call("tile_function_launch", function, device, grid, stream, arguments, count, diagnostics=True)
+        launch, device, count = self.lib.tile_function_launch_with, self.device, c.c_size_t(len(arguments))
+        options = c.byref(LaunchOptions(size=c.sizeof(LaunchOptions), programmatic=True)) if programmatic else None
+        self.call("tile_function_launch_with", function, device, grid, stream, arguments, count, options, diagnostics=True)
 
         def go():
-            status = launch(function, device, grid, stream, arguments, count, None)
+            status = launch(function, device, grid, stream, arguments, count, options, None)
             if status:
                 raise RuntimeError(self.lib.tile_status_text(status).decode())
 

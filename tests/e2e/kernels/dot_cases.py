@@ -508,7 +508,7 @@ def attention_paged(rng, dtype, lengths, heads_k, group, dim, page, splits, bloc
                  "part_ptr": output(part.shape, "fp32"), "part_lse_ptr": output(lse.shape, "fp32"), "table_width": width,
                  "scale": scale},
                 {"HEAD_DIM": dim, "PAGE": page, "GROUP": group, "BLOCK_H": max(16, cases.next_power_of_2(group)), "BLOCK_N": block_n},
-                (sequences, heads_k, splits), lambda v: {"part_ptr": part, "part_lse_ptr": lse},
+                (heads_k, sequences, splits), lambda v: {"part_ptr": part, "part_lse_ptr": lse},
                 tolerance={"part_ptr": (1e-6, o_error), "part_lse_ptr": (1e-6, 2 * lse_error + 1e-6)})
 
 

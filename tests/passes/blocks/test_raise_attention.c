@@ -103,8 +103,8 @@ static void paged(Trial *t, int variant) {
     trial_array(t, DT_F32, sequences * heads * GROUP * splits * DIM);
     trial_array(t, DT_F32, sequences * heads * GROUP * splits);
     trial_number(t, WIDTH), trial_scale(t, 0.25);
-    t->grid[0] = (uint32_t)sequences;
-    t->grid[1] = (uint32_t)heads;
+    t->grid[0] = (uint32_t)heads;
+    t->grid[1] = (uint32_t)sequences;
     t->grid[2] = (uint32_t)splits;
 }
 
