@@ -362,6 +362,9 @@ static inline bool op_has_only(const Op *op, uint32_t effects) {
 static inline bool op_is_load(const Op *op) {
     return op_has_only(op, READS);
 }
+/* Changes what lies in global memory where its first operand points, and tells the program nothing
+ * of it: a store, or an atomic whose old value nobody uses. */
+bool op_only_writes(const Op *op);
 /* Loads, stores or changes what a tile of pointers, its first operand, points to. */
 static inline bool op_is_pointer_access(const Op *op) {
     return !op_has(op, BLOCK) && (op_is_load(op) || op_has(op, STORE | ATOMIC));

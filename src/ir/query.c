@@ -77,6 +77,10 @@ uint32_t op_effects(const Op *op) {
     return effects;
 }
 
+bool op_only_writes(const Op *op) {
+    return op_has(op, STORE) || (op_has(op, ATOMIC) && (!op->nout || value_unused(op_out(op))));
+}
+
 bool op_acquires(const Op *op) {
     if (op_is_volatile(op) || op_is_unseen(op))
         return true;

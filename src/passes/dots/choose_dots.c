@@ -191,7 +191,7 @@ static const char *shape_obstacle(const Func *func, const Op *dot) {
     if (acc->shape[1] < WGMMA_LEAST_N)
         return "N is less than 16";
     if (func->num_warps / WGMMA_WARPS > dot_most_warpgroups(dot))
-        return dot_is_chained(dot) ? "its rows are those of another dot, and four warps have "
+        return dot_keeps_rows(dot) ? "its rows are those of another dot, and four warps have "
                                      "fewer than 64"
                                    : "four warps have less than 64 x 64 elements of it";
     if (depth_of(dot) * type_element_bytes(op_in(dot, 0)->type) < WGMMA_K_BYTES)

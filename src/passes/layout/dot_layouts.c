@@ -6,44 +6,80 @@
 enum { CHAIN_BUDGET = 256 /* ops looked at */, ANY_CAPABILITY = 1 << 20, MATRIX_ROW_BYTES = 16 };
 
 /* Chains: softmax(a * b) * c. Where the rows of one product are those of the next, warps that split
- * rows alone keep them in place. */
+ * rows alone keep them in place. Rows are followed by their dimension, which a transpose changes:
+ * what was turned has to change hands anyway. */
 
-static bool reaches_dot(const Value *value, unsigned *budget) {
+enum { ANY_DIM = -1 /* not followed further: may be any */ };
+
+static int rows_dim(const Type *type) {
+    return type->rank - 2;
+}
+
+/* Dimension `dim` of one side of the op on the other: of its first operand in its result, or of its
+ * result in its operands (`backward`). */
+static int dim_across(const Op *op, const Type *from, const Type *to, int dim, bool backward) {
+    if (dim == ANY_DIM || !type_is_tile(to) || to->rank != from->rank)
+        return ANY_DIM;
+    if (op->code != OP_transpose)
+        return op->code == OP_reshape ? ANY_DIM : dim;
+    const int64_t *order = transpose_attrs(op)->order.ptr;
+    for (int i = 0; i < to->rank && !backward; i++)
+        if (order[i] == dim)
+            return i;
+    return (int)order[dim];
+}
+
+static bool reaches_dot(const Value *value, int dim, unsigned *budget) {
     value_for_each_use (use, value) {
         const Op *user = use->user;
-        if (user->code == OP_dot && use == &user->in[0])
+        if (user->code == OP_dot && use == &user->in[0] &&
+            (dim == ANY_DIM || dim == rows_dim(value->type)))
             return true;
         if (*budget == 0 || user->nregions || !op_is_pure(user) || user->code == OP_dot)
             continue;
         --*budget;
-        for (uint32_t i = 0; i < user->nout; i++)
-            if (reaches_dot(&user->out[i], budget))
+        for (uint32_t i = 0; i < user->nout; i++) {
+            int there = dim_across(user, value->type, user->out[i].type, dim, false);
+            if (reaches_dot(&user->out[i], there, budget))
                 return true;
+        }
     }
     return false;
 }
 
-static bool comes_from_dot(const Value *value, unsigned *budget) {
+static bool comes_from_dot(const Value *value, int dim, unsigned *budget) {
     const Op *op = value->def;
     if (!op || *budget == 0 || op->nregions || !op_is_pure(op))
         return false;
     --*budget;
     if (op->code == OP_dot)
-        return true;
-    for (uint32_t i = 0; i < op->nin; i++)
-        if (comes_from_dot(op_in(op, i), budget))
+        return dim == ANY_DIM || dim == rows_dim(value->type);
+    for (uint32_t i = 0; i < op->nin; i++) {
+        int there = dim_across(op, value->type, op_in(op, i)->type, dim, true);
+        if (comes_from_dot(op_in(op, i), there, budget))
             return true;
+    }
     return false;
 }
 
 bool value_comes_from_dot(const Value *value) {
     unsigned budget = CHAIN_BUDGET;
-    return comes_from_dot(value, &budget);
+    return comes_from_dot(value, ANY_DIM, &budget);
+}
+
+static bool is_chained_by(const Op *dot, bool rows) {
+    unsigned forward = CHAIN_BUDGET, backward = CHAIN_BUDGET;
+    const Value *a = op_in(dot, 0);
+    return reaches_dot(&dot->out[0], rows ? rows_dim(dot->out[0].type) : ANY_DIM, &forward) ||
+           comes_from_dot(a, rows ? rows_dim(a->type) : ANY_DIM, &backward);
 }
 
 bool dot_is_chained(const Op *dot) {
-    unsigned forward = CHAIN_BUDGET;
-    return reaches_dot(&dot->out[0], &forward) || value_comes_from_dot(op_in(dot, 0));
+    return is_chained_by(dot, false);
+}
+
+bool dot_keeps_rows(const Op *dot) {
+    return is_chained_by(dot, true);
 }
 
 static const Mma *mma_of(const Op *dot) {
@@ -259,5 +295,5 @@ bool dot_may_stay_in_flight(const Op *dot) {
 
 int64_t dot_most_warpgroups(const Op *dot) {
     const Type *acc = dot->out[0].type;
-    return dot_is_chained(dot) ? acc->shape[0] / WGMMA_M : wgmma_most_groups(acc);
+    return dot_keeps_rows(dot) ? acc->shape[0] / WGMMA_M : wgmma_most_groups(acc);
 }

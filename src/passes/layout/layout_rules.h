@@ -56,6 +56,8 @@ const Layout *layout_of_dot_operand(Ctx *ctx, const Op *dot, const Layout *acc_l
 bool value_comes_from_dot(const Value *value);
 /* Does the product of this dot become operand a of another, or its own a come from one? */
 bool dot_is_chained(const Op *dot);
+/* And are the rows of one those of the other? What is turned on the way changes hands anyway. */
+bool dot_keeps_rows(const Op *dot);
 /* An operand, 0 or 1, of a dot that warpgroups are to compute; transposed: the dot takes the
  * transpose of the value in question. */
 typedef struct DotOperand {
@@ -76,7 +78,8 @@ bool dot_takes_buffer(Ctx *ctx, const DotOperand *operand, const Type *buffer);
 /* Is acc carried by a loop that does nothing but add to it products of what was loaded? The
  * product of one iteration may then be computed while the next one begins. */
 bool dot_may_stay_in_flight(const Op *dot);
-/* The most warpgroups that have rows or columns of the dot: rows alone, where it is chained. */
+/* The most warpgroups that have rows or columns of the dot: rows alone, where those are
+ * another dot's too. */
 int64_t dot_most_warpgroups(const Op *dot);
 /* A layout in which a scan meets the elements of its axis in the order registers, lanes,
  * registers, warps (from the lowest index bit), so that each warp has a section of it: `layout`

@@ -59,10 +59,6 @@ typedef struct Unseen {
 
 /* Who sees what the loop gives */
 
-static bool is_store(const Op *op) {
-    return op_has(op, STORE) || (op_has(op, ATOMIC) && (!op->nout || value_unused(op_out(op))));
-}
-
 static bool is_no_load(const Op *op, const void *user) {
     return op->code == OP_while || op_is_volatile(op) ||
            op_has(op, WRITES | LREADS | LWRITES | SYNC);
@@ -89,7 +85,7 @@ static bool collect_stores(Unseen *u, PtrSet *seen, Op *op) {
                 return false;
             if (!ptr_set_add(seen, user))
                 continue;
-            if (is_store(user) ? !add_store(u, user)
+            if (op_only_writes(user) ? !add_store(u, user)
                                : !only_loads(user) || !collect_stores(u, seen, user))
                 return false;
         }
@@ -411,7 +407,7 @@ static bool collect_all(Unseen *u, Func *func) {
         for (uint32_t i = 0; i < op->nregions; i++)
             if (block_multiplies(op->regions[i]))
                 return false;
-        if (is_store(op) ? !add_store(u, op)
+        if (op_only_writes(op) ? !add_store(u, op)
                          : !op_has(op, TERMINATOR) && op->code != OP_barrier && !only_loads(op))
             return false;
     }

@@ -263,7 +263,7 @@ static bool note_stores(Pipelined *p, const Block *block) {
                 return false;
             continue;
         }
-        const Value *origin = op_has(op, STORE) ? pointer_origin(op_in(op, 0)) : NULL;
+        const Value *origin = op_only_writes(op) ? pointer_origin(op_in(op, 0)) : NULL;
         if (!origin)
             return false;
         ptr_set_add(&p->written, origin);
@@ -388,7 +388,7 @@ static Planned plan_lines(Pipelined *p, bool asked) {
 
 static bool block_stores(const Block *block) {
     block_for_each (op, block)
-        if (op_has(op, STORE))
+        if (op_only_writes(op))
             return true;
     return false;
 }

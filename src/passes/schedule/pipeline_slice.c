@@ -14,7 +14,7 @@ bool pipeline_may_be_written(const Pipelined *p, const Op *load) {
 /* From what the body stores through, all of which note_stores has looked at. */
 static void take_apart(const Op *load, const Block *body) {
     block_for_each (op, body)
-        if (op_has(op, STORE))
+        if (op_only_writes(op))
             func_take_apart(body->func, pointer_origin(op_in(load, 0)),
                             pointer_origin(op_in(op, 0)));
 }
