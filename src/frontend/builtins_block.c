@@ -392,6 +392,7 @@ Val builtin_descriptor_load(Call *call) {
     Op *op =
         build_access(call->e, OP_load_block, call->args[0], offsets, NULL, all_dimensions(info));
     load_block_attrs(op)->padding = info->padding;
+    load_block_attrs(op)->described = true;
     return val_tile(op_out(op), scalar_number(info->scalar.elem));
 }
 

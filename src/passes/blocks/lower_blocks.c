@@ -181,8 +181,11 @@ static void choose(Blocks *blocks) {
     const Facts *facts = facts_compute(blocks->func, blocks->arena);
     vec_for_each (op, &blocks->all) {
         const char *why_not;
-        if (tma_takes_by(blocks->func, facts, *op, &why_not) && has_map(blocks, *op, &why_not))
+        if (tma_takes_by(blocks->func, facts, *op, &why_not) && has_map(blocks, *op, &why_not)) {
+            if ((*op)->code == OP_load_block)
+                tensor_copy_take_apart(*op);
             continue;
+        }
         vec_push(blocks->arena, &blocks->lowered, *op);
         if ((*op)->code == OP_load_block && value_may_reach_dot(op_out(*op)))
             ctx_diag(ctx, (*op)->span, access_not_raised, "load", why_not);
@@ -213,9 +216,10 @@ static bool lower_round(Func *func, Arena *arena, bool *changed) {
 bool pass_lower_blocks(Func *func) {
     Arena *arena = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(arena);
+    const uint32_t apart = func->apart.len;
     bool changed = false;
     while (lower_round(func, arena, &changed))
         ;
     arena_rewind(arena, mark);
-    return changed;
+    return changed || func->apart.len != apart;
 }

@@ -280,8 +280,14 @@ static Op *loop_of(const Op *op) {
     return parent;
 }
 
+/* A loop that stores tiles through pointers has threads do as much as copies would save, and CTAs
+ * beside each other are worth more to it than rings: whoever describes a tensor wants copies. What
+ * the loop writes is known then, and another parameter's (load_allows). */
 static bool writes_memory(const Op *op, const void *user) {
-    return !op->nregions && op_has(op, WRITES | SYNC) && !op_has(op, SAYS);
+    const Op *load = user;
+    bool writes = !op->nregions && op_has(op, WRITES | SYNC) && !op_has(op, SAYS);
+    return writes && !(load_block_attrs(load)->described && op_only_writes(op) &&
+                       pointer_origin(op_in(op, 0)));
 }
 
 static bool share_a_loop(const Op *a, const Op *b) {
@@ -353,9 +359,21 @@ static bool memory_allows(Question *q) {
         return false;
     const Op *loop = loop_of(q->op);
     for (uint32_t r = 0; loop && r < loop->nregions; r++)
-        if (block_any(loop->regions[r], writes_memory, NULL))
+        if (block_any(loop->regions[r], writes_memory, q->op))
             return refuse(q, "its loop writes memory");
     return true;
+}
+
+static bool take_apart(Op *op, void *user) {
+    const Op *load = user;
+    const Value *written = op_has(op, STORE | ATOMIC) ? pointer_origin(op_in(op, 0)) : NULL;
+    if (written && share_a_loop(op, load))
+        func_take_apart(op->block->func, pointer_origin(op_in(load, 0)), written);
+    return true;
+}
+
+void tensor_copy_take_apart(Op *load) {
+    func_walk(load->block->func, take_apart, load);
 }
 
 bool tma_takes_by(Func *func, const Facts *facts, Op *op, const char **why_not) {

@@ -15,6 +15,10 @@ bool tma_takes(Func *func, Op *op, const char **why_not);
 /* The same with facts of the function as it is, for many questions. */
 bool tma_takes_by(Func *func, const Facts *facts, Op *op, const char **why_not);
 
+/* A load_block is to be a tensor copy: from here on the code takes what its loops write to be apart
+ * from what it loads, as copies see what others of the program stored only behind a fence. */
+void tensor_copy_take_apart(Op *load);
+
 /* What no tensor copy does, of all that a block access asks for by itself, whatever its operands
  * are; NULL: nothing. */
 const char *tensor_copy_obstacle(const Op *op);

@@ -164,8 +164,9 @@ static int64_t room_beside_ctas(const Pipelined *p, int64_t bytes, int64_t besid
     if (!target)
         return INT64_MAX;
     int64_t need = (int64_t)pressure_most_in_thread(func) + RESERVE_COPIES;
-    if ((has_warpgroup_products(p) || p->computed) &&
-        need + COPY_REGISTERS * pipeline_thread_copies(p) > TARGET_MAX_REGISTERS)
+    int64_t copies = pipeline_thread_copies(p);
+    if ((has_warpgroup_products(p) || p->computed) && copies > 0 &&
+        need + COPY_REGISTERS * copies > TARGET_MAX_REGISTERS)
         return 0;
     need = need < TARGET_MAX_REGISTERS ? need : TARGET_MAX_REGISTERS;
     int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
