@@ -24,10 +24,12 @@
  * a new mbarrier is past the phase that the first copies would wait for: each use of a slot has one
  * arrival of each warpgroup.
  *
- * Done where the function has two warpgroups or more, an SM has room for one CTA of it (of two
+ * Done where the function has more than two warpgroups, an SM has room for one CTA of it (of two
  * the other one multiplies while this one meets), nobody but products reads the rings, each of
- * which is waited for in its iteration, and no loop stands around. Of products in flight
- * rotate-dots and specialise-warps know when they are done. Comes behind rotate-dots. */
+ * which is waited for in its iteration, and no loop stands around. Two warpgroups lose by it more
+ * than their meeting takes, as the first one waits for the other before it starts copies. Of
+ * products in flight rotate-dots and specialise-warps know when they are done. Comes behind
+ * rotate-dots. */
 #include "ir/registers.h"
 #include "passes/analysis/pressure.h"
 #include "passes/blocks/block_buffers.h"
@@ -271,7 +273,7 @@ bool pass_release_slots(Func *func) {
     Arena *arena = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(arena);
     bool changed = false;
-    if (func->num_warps >= 2 * WGMMA_WARPS && func->programs_per_cta <= 1 && is_alone(func))
+    if (func->num_warps > 2 * WGMMA_WARPS && func->programs_per_cta <= 1 && is_alone(func))
         block_for_each_safe (op, func->body)
             if (op->code == OP_mbarrier_alloc)
                 changed |= visit_barrier(op, arena);
