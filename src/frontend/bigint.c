@@ -278,7 +278,7 @@ int big_compare_double(BigInt a, double value) {
 double big_quotient(Arena *arena, BigInt a, BigInt b) {
     enum { QUOTIENT_BITS = 66 }; /* more than a double has, and one that says what was cut off */
     if (!a.count)
-        return 0;
+        return b.negative ? -0.0 : 0.0;
     const int64_t places = QUOTIENT_BITS + (int64_t)big_bits(b) - (int64_t)big_bits(a);
     BigInt x = make(a.limbs, a.count, false), y = make(b.limbs, b.count, false), rest;
     if (places > 0)

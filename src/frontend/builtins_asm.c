@@ -71,7 +71,7 @@ static bool check_registers(Call *call, const Val *v, uint32_t nargs, const Scal
                                outputs, inputs, registers.outputs,
                                registers.count - registers.outputs)),
                false;
-    for (size_t i = 0; i + 1 < text.len; i++) {
+    for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] != '$')
             continue;
         uint32_t number = 0;
@@ -81,8 +81,8 @@ static bool check_registers(Call *call, const Val *v, uint32_t nargs, const Scal
         if (at == i + 1 || number >= registers.count)
             return fail(call, 0,
                         str_format(arena, "the text has '$%.*s', the constraints have %u registers",
-                                   (int)(at > i + 1 ? at - i - 1 : 1), text.ptr + i + 1,
-                                   registers.count)),
+                                   (int)(at > i + 1 ? at - i - 1 : i + 1 < text.len),
+                                   text.ptr + i + 1, registers.count)),
                    false;
     }
     return true;

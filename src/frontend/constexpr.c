@@ -1,6 +1,7 @@
 /* Operators on compile-time values, with Python's meaning: `//` and `%` round towards minus
  * infinity, `/` is true division, integers are exact (constexpr_int.c), sequences and strings
  * concatenate, repeat and compare. */
+#include "frontend/floats.h"
 #include "frontend/objects.h"
 
 #include <math.h>
@@ -29,11 +30,9 @@ static Val float_binary(Elab *e, Span span, AstOperator op, double a, double b) 
     case ASTOP_div:
         return val_float(a / b);
     case ASTOP_floordiv:
-        return val_float(floor(a / b));
-    case ASTOP_mod: {
-        double r = fmod(a, b);
-        return val_float(r != 0 && (r < 0) != (b < 0) ? r + b : r);
-    }
+        return val_float(float_floor_divide(a, b));
+    case ASTOP_mod:
+        return val_float(float_remainder(a, b));
     default:
         return val_float(pow(a, b));
     }

@@ -1,5 +1,6 @@
 #include "frontend/host_arith.h"
 
+#include "frontend/floats.h"
 #include "frontend/value.h"
 #include "support/c_locale.h"
 
@@ -287,11 +288,9 @@ static HostProblem float_binary(AstOperator op, double a, double b, HostValue *v
     case ASTOP_div:
         return give_float(a / b, value);
     case ASTOP_floordiv:
-        return give_float(floor(a / b), value);
-    case ASTOP_mod: {
-        const double rest = fmod(a, b);
-        return give_float(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest, value);
-    }
+        return give_float(float_floor_divide(a, b), value);
+    case ASTOP_mod:
+        return give_float(float_remainder(a, b), value);
     case ASTOP_pow:
         return give_float(pow(a, b), value);
     default:

@@ -1,4 +1,4 @@
-/* What atomics take of shared memory: room for each element of their results. */
+/* What atomics and volatile loads take of shared memory: room for each element of their results. */
 #include "ir/scratch.h"
 #include "target/target.h"
 
@@ -18,6 +18,10 @@ static bool is_atomic(const Op *op) {
     return op_has(op, ATOMIC) && !op_has(op, BLOCK);
 }
 
+bool op_is_handed_round(const Op *op) {
+    return is_atomic(op) || (op->code == OP_load && op_is_volatile(op) && !op_by_owner(op));
+}
+
 bool atomic_meets_before(const Op *op) {
     return is_atomic(op) && !type_is_tile(op->out[0].type) && op_sem(op) != SEM_RELAXED;
 }
@@ -27,7 +31,7 @@ bool atomic_meets_after(const Op *op) {
 }
 
 int64_t op_scratch_bytes(const Op *op, int32_t num_warps) {
-    if (!is_atomic(op) || value_unused(&op->out[0]) || op->block->func->one_thread)
+    if (!op_is_handed_round(op) || value_unused(&op->out[0]) || op->block->func->one_thread)
         return 0;
     const Type *type = op->out[0].type;
     if (!(type_repeating_threads(type, num_warps) & ~(uint32_t)LANES))

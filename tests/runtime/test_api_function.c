@@ -225,6 +225,7 @@ static void function_takes_or_refuses_every_kind(void **state) {
                                    tile_constexpr_int(-1),
                                    tile_constexpr(text("None")),
                                    tile_constexpr(text("")),
+                                   tile_constexpr((tile_text){NULL, 10}),
                                    tile_constexpr(text("x[0]"))};
     tile_function *function = function_of(f, mixed);
     tile_device *device = open_device(f);

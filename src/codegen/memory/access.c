@@ -8,11 +8,13 @@
 #include "codegen/memory/access.h"
 #include "codegen/llvm/schedule.h"
 #include "codegen/lowerings.h"
+#include "codegen/memory/hand_round.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
 #include "codegen/values/ptxas.h"
 #include "codegen/values/values.h"
 #include "codegen/values/words.h"
+#include "ir/scratch.h"
 #include <stdio.h>
 
 /* Packing: `width` elements of a dtype as registers of an inline PTX instruction. */
@@ -320,7 +322,8 @@ void lower_load(Cg *cg, const Op *op) {
     Lv *out = cg_new(cg, &op->out[0]);
     /* Undefined elements are zero, as sums over masked rows expect them to be in practice. */
     Lv zero = cg_zero(cg_type(cg, type)), other[16];
-    Lv owner = attrs->by_owner ? cg_owner(cg, type->layout) : NULL;
+    bool handed = op_scratch_bytes(op, cg->func->num_warps) > 0;
+    Lv owner = attrs->by_owner || handed ? cg_owner(cg, type->layout) : NULL;
     for (uint32_t reg = 0; reg < count; reg += width) {
         if (plan && plan->rep[reg] != reg) {
             for (uint32_t i = 0; i < width; i++)
@@ -341,6 +344,8 @@ void lower_load(Cg *cg, const Op *op) {
                           .may_delay = attrs->may_delay},
                 other, out + reg);
     }
+    if (handed)
+        cg_hand_round(cg, op, out);
     if (attrs->ends_batch)
         cg_keep_order(cg);
 }

@@ -2,9 +2,8 @@
  * `width` elements of which nobody wants the old values.
  *
  * A thread that holds only a copy of an element takes no part; where the old value is used, it gets
- * it from the owner: by a shuffle when the copies are in one warp, else through shared memory
- * between two barriers. Without a user the operation becomes `red`. What PTX lacks (bf16 addition
- * before sm_90) is a loop of compare-and-swap.
+ * it from the owner (hand_round.h). Without a user the operation becomes `red`. What PTX lacks
+ * (bf16 addition before sm_90) is a loop of compare-and-swap.
  *
  * Where a thread has several elements one fence before them releases, and one behind them acquires,
  * for all of them, which are relaxed themselves: a fence followed by a relaxed access is a release,
@@ -14,10 +13,9 @@
 #include "codegen/lowerings.h"
 #include "codegen/memory/access.h"
 #include "codegen/memory/barrier.h"
-#include "codegen/memory/shared_pointer.h"
+#include "codegen/memory/hand_round.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
-#include "codegen/values/shuffle.h"
 #include "codegen/values/values.h"
 #include "ir/scratch.h"
 #include "target/target.h"
@@ -247,59 +245,6 @@ static Lv rmw_loop(Cg *cg, const Ordering *order, Lv ptr, Lv value, Lv predicate
     return phi;
 }
 
-/* Gives every copy in the warp the owner's value. */
-static void share_in_warp(Cg *cg, const Layout *layout, Lv *out) {
-    const Plan *plan = cg_plan(cg, layout);
-    uint32_t free = layout_free_bits(layout) >> layout->bits[LAYOUT_REG];
-    free |= ~((1u << layout_thread_bits(layout)) - 1);
-    Lv owner = LLVMBuildAnd(cg->b, cg->lane, cg_i32(cg, ~free), "");
-    for (uint32_t reg = 0; reg < plan->count; reg++)
-        if (plan->rep[reg] == reg)
-            out[reg] = cg_shuffle(cg, "idx", out[reg], owner);
-}
-
-/* The same for copies that other warps have, through shared memory. The second barrier lets the
- * next op have it. */
-static void share_in_program(Cg *cg, const Type *type, const Layout *layout, Lv *out) {
-    const Plan *plan = cg_plan(cg, layout);
-    Lv base = cg_scratch(cg), owner = cg_owner(cg, type->layout);
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t reg = 0; reg < plan->count; reg++) {
-            if (plan->rep[reg] != reg)
-                continue;
-            Lv index = cg_plan_at(cg, plan, reg);
-            Access access = {
-                .space = SPACE_SHARED,
-                .dtype = type->dtype,
-                .width = 1,
-                .pointer =
-                    LLVMBuildGEP2(cg->b, cg_memory_type(cg, type->dtype), base, &index, 1, ""),
-                .predicate = pass == 0 ? owner : NULL,
-            };
-            if (pass == 0)
-                cg_store(cg, &access, &out[reg]);
-            else
-                cg_load(cg, &access, NULL, &out[reg]);
-        }
-        cg_barrier(cg);
-    }
-}
-
-static void atomic_finish(Cg *cg, const Op *op, Lv *out) {
-    static const Layout scalar_layout = {0};
-    const Type *type = op->out[0].type;
-    const Layout *layout = type_is_tile(type) ? type->layout : &scalar_layout;
-    if (op_scratch_bytes(op, cg->func->num_warps))
-        share_in_program(cg, type, layout, out);
-    else if (cg_owner(cg, type->layout))
-        share_in_warp(cg, layout, out);
-    if (!type_is_tile(type))
-        return;
-    const Plan *plan = cg_plan(cg, type->layout);
-    for (uint32_t reg = 0; reg < plan->count; reg++)
-        out[reg] = out[plan->rep[reg]];
-}
-
 void lower_atomic_rmw(Cg *cg, const Op *op) {
     const Type *type = op->out[0].type;
     const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
@@ -332,7 +277,7 @@ void lower_atomic_rmw(Cg *cg, const Op *op) {
     if (order.acquires)
         fence(cg, order.scope);
     if (!value_unused(&op->out[0]))
-        atomic_finish(cg, op, out);
+        cg_hand_round(cg, op, out);
     if (atomic_meets_after(op))
         cg_barrier(cg);
 }
@@ -359,7 +304,7 @@ void lower_atomic_cas(Cg *cg, const Op *op) {
     if (order.acquires)
         fence(cg, order.scope);
     if (!value_unused(&op->out[0]))
-        atomic_finish(cg, op, out);
+        cg_hand_round(cg, op, out);
     if (atomic_meets_after(op))
         cg_barrier(cg);
 }

@@ -40,7 +40,8 @@ const GlobalAccess *global_access(GlobalAccesses *accesses, const Op *op, uint32
                              .pointer = op_in(op, 0),
                              .origin = pointer_origin(op_in(op, 0)),
                              .writes = op_has(op, WRITES),
-                             .by_all = op->code == OP_load && !op_by_owner(op),
+                             .by_all = op->code == OP_load && !op_by_owner(op) &&
+                                       !op_scratch_bytes(op, accesses->func->num_warps),
                              .anywhere = op_has(op, LREADS | LWRITES)};
     ptrmap_set(&accesses->known, op, access);
     return access;

@@ -14,7 +14,8 @@ typedef struct GlobalAccess {
     const Value *origin; /* the argument it counts from; NULL: not known to be one */
     bool writes;
     bool by_all;   /* each element by all threads that hold it; otherwise by the first of them,
-                      as stores, atomics and loads that say so (own-loads) */
+                      as stores, atomics, loads that say so (own-loads) and volatile ones
+                      that several warps want (ir/scratch.h) */
     bool anywhere; /* a copy, of threads unknown: anywhere in what the origin points to */
 } GlobalAccess;
 

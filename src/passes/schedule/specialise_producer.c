@@ -3,7 +3,8 @@
  * All effects but the waits and copies of the rings are taken from the copy, and then what is dead.
  * A slice of scalars and loops must be left. It starts the copies of an iteration in that iteration
  * itself, so what was carried to run ahead goes back by as many steps: the loop's index, which had
- * the distance added, and values that grow by an amount that the loop does not change.
+ * the distance added, and values that grow by an amount that the loop does not change. Of the
+ * latter the loop leaves what it left before.
  *
  *     for %k .. (%at, %slot, %parity) {             for %k .. (%at - ahead, %slot, %parity) {
  *         mbarrier_wait %full[%slot], %parity           mbarrier_wait %empty[%slot], %parity ^ 1
@@ -168,6 +169,22 @@ static bool can_go_back(const Ring *ring) {
     return true;
 }
 
+/* Behind the loop it is what it was: what stands there goes on from it, such as another loop over
+ * what an unrolled one leaves. */
+static void go_back_by(Op *loop, uint32_t i, int64_t ahead) {
+    Value *arg = &loop->regions[0]->args[i], *result = &loop->out[i - 1];
+    Builder b = builder_before(loop), behind = builder_before(loop->next);
+    b.span = behind.span = loop->span;
+    Value *init = op_in(loop, FOR_FIXED_OPERANDS + i - 1);
+    Value *grown = build_muli(&b, growth_of(loop, arg), rewrite_int(&b, arg->type, ahead));
+    op_set_operand(loop, FOR_FIXED_OPERANDS + i - 1, build_subi(&b, init, grown));
+    if (value_unused(result))
+        return;
+    Value *was = build_addi(&behind, result, grown);
+    value_replace(result, was);
+    op_set_operand(was->def, 0, result);
+}
+
 static void go_back(const Ring *ring) {
     Op *loop = ring->loop_of_producer;
     Block *body = loop->regions[0];
@@ -175,17 +192,9 @@ static void go_back(const Ring *ring) {
         next = use->next;
         rewrite_replace(use->user, &body->args[0]);
     }
-    Builder b = builder_before(loop);
-    b.span = loop->span;
-    for (uint32_t i = 1; i < body->nargs; i++) {
-        Value *arg = &body->args[i];
-        if (counts_ring(arg))
-            continue;
-        Value *init = op_in(loop, FOR_FIXED_OPERANDS + i - 1);
-        Value *grown =
-            build_muli(&b, growth_of(loop, arg), rewrite_int(&b, arg->type, ring->ahead));
-        op_set_operand(loop, FOR_FIXED_OPERANDS + i - 1, build_subi(&b, init, grown));
-    }
+    for (uint32_t i = 1; i < body->nargs; i++)
+        if (!counts_ring(&body->args[i]))
+            go_back_by(loop, i, ring->ahead);
     block_for_each (op, body)
         if (op->code == OP_local_view)
             local_view_attrs(op)->ahead = 0;

@@ -20,7 +20,8 @@
  * owner alone, all are of which nobody asks for more.
  *
  * In functions that write, through an argument or a pointer from elsewhere, where such a load may
- * read. Needs layouts; comes before place-barriers, which makes use of it. */
+ * read; and where such a load is a volatile one, whose result would else be handed round
+ * (ir/scratch.h). Needs layouts; comes before place-barriers, which makes use of it. */
 #include "ir/scratch.h"
 #include "passes/analysis/pointer_origin.h"
 #include "passes/passes.h"
@@ -54,7 +55,7 @@ static bool is_asm(const Op *op) {
 }
 
 static bool may_own(const OwnLoads *own, const Op *op) {
-    return op->code == OP_load && !op_is_volatile(op) && !op_may_delay(op) &&
+    return op->code == OP_load && !op_may_delay(op) &&
            type_repeating_threads(op->out[0].type, own->func->num_warps) != 0 &&
            (!type_is_tile(op->out[0].type) ||
             layout_owned_registers(op->out[0].type->layout) <= MOST_ELEMENTS);
@@ -146,7 +147,7 @@ static bool may_be_written(const OwnLoads *own, const Op *load) {
 
 static bool pays(const OwnLoads *own) {
     vec_for_each (load, &own->loads)
-        if (may_be_written(own, *load))
+        if (op_scratch_bytes(*load, own->func->num_warps) || may_be_written(own, *load))
             return true;
     return false;
 }

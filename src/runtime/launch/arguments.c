@@ -108,8 +108,9 @@ static void add_value(KeyValues *values, const void *data, size_t size) {
     values->end += size;
 }
 
+/* A text without data is empty, as for argument_constexpr. */
 static bool add_text(KeyValues *values, tile_text text) {
-    const uint64_t size = text.size;
+    const uint64_t size = text.data ? text.size : 0;
     if (size > values->room)
         return false;
     values->room -= size;

@@ -108,15 +108,17 @@ def uneven_product(a, b, block):
 
 
 def uneven(tilec):
-    """Tiles with loops over K of 0 to 3 steps each: cases and their programs, all with one warp more than they ask for."""
+    """Tiles with loops over K of 0 to 3 steps each, or one that is unrolled: cases and their programs, all with one warp more than they ask for."""
     rng = np.random.default_rng(6)
-    block, m, n, k = (64, 64, 32), 336, 208, 112
-    for programs, stages in ((1, 2), (1, 3), (2, 4), (3, 5)):
+    block, m, n = (64, 64, 32), 336, 208
+    for kernel, k, programs, stages in (("product", 112, 1, 2), ("product", 112, 1, 3), ("product", 112, 2, 4), ("product", 112, 3, 5),
+                                        ("unrolled", 136, 1, 2), ("unrolled", 72, 2, 3), ("unrolled", 112, 3, 4)):
         a, (stride_a, _) = stored(rng, numbers(rng, (m, k), "fp16"), "fp16", pad=16)
         b, (stride_b, _) = stored(rng, numbers(rng, (k, n), "fp16"), "fp16", pad=16)
         c, (stride_c, _) = empty((m, n), "fp16", pad=16)
-        expected = placed(uneven_product(logical(a.values, (m, k)), logical(b.values, (k, n)), block), c)
-        case = Case(f"uneven-{programs}-{stages}", UNEVEN, "product",
+        x, y = logical(a.values, (m, k)), logical(b.values, (k, n))
+        expected = placed(uneven_product(x, y, block) if kernel == "product" else x @ y, c)
+        case = Case(f"uneven-{kernel}-{programs}-{stages}", UNEVEN, kernel,
                     {"a_ptr": a, "b_ptr": b, "c_ptr": c, "M": m, "N": n, "K": k, "stride_a": stride_a, "stride_b": stride_b,
                      "stride_c": stride_c}, dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), block)), (programs,),
                     lambda _, expected=expected: {"c_ptr": expected}, tolerance={"c_ptr": (2**-10, 1e-2)})

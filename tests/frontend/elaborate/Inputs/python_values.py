@@ -44,6 +44,11 @@ def displays():
     return [], [1, "a", 2.5, None], {}, {"a": 1, 2: [3]}, [[1], [2, [3]]], list(), dict(), list((1, 2)), list("abc"), tuple([1, 2])
 
 
+def divided():
+    floats = [1.5, -1.5, 1e-5, -1e-5, 0.0, -0.0, 3.0, -2.25, 1e300, -1e300, 0.1, 7, -7, 2**70, -2**70]
+    return [(a / b, a // b, a % b) for a in floats for b in floats if b != 0] + [0 / -2**70, 0 / -3, -1 // 10.0**20]
+
+
 def aliases():
     a = [1, 2]
     b = a
