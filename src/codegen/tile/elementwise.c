@@ -320,15 +320,32 @@ Lv emit_trunci(Cg *cg, const Op *op, const Lv *in) {
     return LLVMBuildTrunc(cg->b, in[0], result_type(cg, op), "");
 }
 
+static bool repeats(const Op *op) {
+    return op->code == OP_broadcast || op->code == OP_expand_dims;
+}
+
 /* A sum that does not wrap is as well widened term by term. */
 static bool is_sum(Lv x) {
     return LLVMIsAInstruction(x) && LLVMGetInstructionOpcode(x) == LLVMAdd && LLVMGetNSW(x) &&
            LLVMIsAConstantInt(LLVMGetOperand(x, 1));
 }
 
+/* Is the tile a term or factor of places, and nothing else? What is compared as it is has a high
+ * half that costs nothing, which a sum of 64 bits has to compute. */
+static bool is_part_of_places(const Value *value) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        bool is_part = user->code == OP_addi || user->code == OP_subi || user->code == OP_muli ||
+                       user->code == OP_shli || user->code == OP_addptr;
+        if (!is_part && !(repeats(user) && is_part_of_places(&user->out[0])))
+            return false;
+    }
+    return true;
+}
+
 Lv emit_extsi(Cg *cg, const Op *op, const Lv *in) {
     LLVMTypeRef type = result_type(cg, op);
-    if (!type_is_tile(op->out[0].type))
+    if (!type_is_tile(op->out[0].type) || !is_part_of_places(op_out(op)))
         return LLVMBuildSExt(cg->b, in[0], type, "");
     if (!is_sum(in[0]))
         return of_bases(cg, op, in[0], NULL);
@@ -424,10 +441,6 @@ typedef struct FoundLines {
 
 static const CacheKind found_lines_kind = {sizeof(FoundLines)};
 
-static bool repeats(const Op *op) {
-    return op->code == OP_broadcast || op->code == OP_expand_dims;
-}
-
 /* Is it an index of addresses and nothing else? */
 static bool is_index_alone(const Value *value) {
     value_for_each_use (use, value) {
@@ -455,12 +468,17 @@ static bool has_one_stride(const Value *index) {
     return false;
 }
 
+/* Numbers of lines may have been widened, as sources do that count places in 64 bits. */
+static Lv line_number(Lv x) {
+    return LLVMIsASExtInst(x) ? LLVMGetOperand(x, 0) : x;
+}
+
 static bool find_line(const Op *op, Lv index, Line *line) {
     if (!has_one_stride(op_in(op, 1)) || !LLVMIsAInstruction(index) ||
         LLVMGetInstructionOpcode(index) != LLVMMul)
         return false;
-    unsigned side = !is_sum(LLVMGetOperand(index, 0));
-    Lv sum = LLVMGetOperand(index, side);
+    unsigned side = !is_sum(line_number(LLVMGetOperand(index, 0)));
+    Lv sum = line_number(LLVMGetOperand(index, side));
     if (!is_sum(sum))
         return false;
     *line = (Line){LLVMGetOperand(sum, 0), LLVMGetOperand(index, 1 - side),
