@@ -5,16 +5,19 @@
 
 #include <math.h>
 
+static bool is_zero(const Value *value) {
+    double zero;
+    return value_is_int(value, 0) ||
+           (type_is_float(value->type) && value_float_constant(value, &zero) &&
+            fpclassify(zero) == FP_ZERO);
+}
+
 /* In f16 hardware rounds a sum once for each 16 along K, joined to the magnitude of what is added;
  * and to add a product of f8 apart is how a program keeps its sum precise. A product in another
  * block may run less often. */
 static bool may_join(const Op *dot, const Op *sum) {
     const Value *acc = op_in(dot, 2);
-    double zero;
-    bool is_zero =
-        value_is_int(acc, 0) || (type_is_float(acc->type) && value_float_constant(acc, &zero) &&
-                                 fpclassify(zero) == FP_ZERO);
-    return is_zero && acc->type->dtype != DT_F16 && !dot_attrs(dot)->max_imprecise &&
+    return is_zero(acc) && acc->type->dtype != DT_F16 && !dot_attrs(dot)->max_imprecise &&
            dot->block == sum->block && !dot->out[0].uses->next;
 }
 
@@ -32,12 +35,16 @@ static bool is_sum_so_far(const Value *value, unsigned depth) {
     return false;
 }
 
-/* dot(a, b, 0) + c becomes dot(a, b, c) where c is a sum so far and nothing else uses the product.
- */
+/* dot(a, b, 0) + c becomes dot(a, b, c) where c is 0, or a sum so far and nothing else uses the
+ * product. */
 static bool join_sum_of_dot(Op *op) {
     enum { STEPS_FROM_CARRIED = 3 };
     for (uint32_t i = 0; i < 2; i++) {
         Op *dot = value_def(op_in(op, i), OP_dot);
+        /* Where a sum begins. Of what begins with 0 nothing is -0, which 0 would change, but what
+         * is too small for any other number. */
+        if (dot && is_zero(op_in(dot, 2)) && is_zero(op_in(op, 1 - i)))
+            return rewrite_replace(op, op_out(dot));
         if (!dot || !may_join(dot, op) || !is_sum_so_far(op_in(op, 1 - i), STEPS_FROM_CARRIED))
             continue;
         Builder b = builder_before(op);
