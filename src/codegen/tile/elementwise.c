@@ -335,8 +335,9 @@ static bool is_sum(Lv x) {
 static bool is_part_of_places(const Value *value) {
     value_for_each_use (use, value) {
         const Op *user = use->user;
-        bool is_part = user->code == OP_addi || user->code == OP_subi || user->code == OP_muli ||
-                       user->code == OP_shli || user->code == OP_addptr;
+        bool is_sum_of_it =
+            op_has(user, ELEMENTWISE) && op_out(user)->type->dtype == value->type->dtype;
+        bool is_part = user->code == OP_addptr || is_sum_of_it;
         if (!is_part && !(repeats(user) && is_part_of_places(&user->out[0])))
             return false;
     }

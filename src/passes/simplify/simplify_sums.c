@@ -74,6 +74,10 @@ static const Op *behind_moves(const Value *value) {
     return def;
 }
 
+static bool is_exponential(const Op *def) {
+    return def->code == OP_exp || def->code == OP_exp2;
+}
+
 static bool is_at_least(const Value *value, double bound, unsigned depth);
 
 static bool are_at_least(const Op *op, uint32_t from, double bound, unsigned depth) {
@@ -92,18 +96,15 @@ static bool is_at_least(const Value *value, double bound, unsigned depth) {
     if (!def || !depth)
         return false;
     bool from_zero = bound == 0;
+    if (is_exponential(def))
+        return from_zero;
+    if (op_has(def, CONVERTS) || def->code == OP_sqrt || def->code == OP_sqrt_rn)
+        return is_at_least(op_in(def, 0), bound, depth - 1);
     switch (def->code) {
     case OP_constant_float:
         return constant_float_attrs(def)->value >= bound;
-    case OP_exp:
-    case OP_exp2:
     case OP_absf:
         return from_zero;
-    case OP_sqrt:
-    case OP_sqrt_rn:
-    case OP_extf:
-    case OP_truncf:
-        return is_at_least(op_in(def, 0), bound, depth - 1);
     case OP_mulf:
         return (from_zero && op_in(def, 0) == op_in(def, 1)) ||
                are_at_least(def, 0, bound, depth - 1);
@@ -127,7 +128,7 @@ static bool is_sum_with_exponential(const Value *value) {
     const Op *sum = behind_moves(value);
     for (uint32_t i = 0; sum && sum->code == OP_addf && i < 2; i++) {
         const Op *def = behind_moves(op_in(sum, i));
-        if (def && (def->code == OP_exp || def->code == OP_exp2))
+        if (def && is_exponential(def))
             return true;
     }
     return false;
