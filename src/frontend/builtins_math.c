@@ -316,8 +316,9 @@ Val builtin_fdiv(Call *call) {
     Builder *b = &call->e->builder;
     bool exact =
         ieee && x.tile.scalar.elem == ELEM_F32 && elab_has_changed(call->e, LANGUAGE_ieee_division);
-    return op_like(
-        exact ? build_divf_rn(b, x.tile.ir, y.tile.ir) : build_divf(b, x.tile.ir, y.tile.ir), x);
+    return op_like(exact ? build_divf_rn(b, x.tile.ir, y.tile.ir)
+                         : build_divf(b, x.tile.ir, y.tile.ir, false, false),
+                   x);
 }
 
 Val builtin_div_rn(Call *call) {

@@ -406,7 +406,7 @@ static Val divide(Elab *e, Span span, AstOperator op, Val a, Val b) {
     if (op == ASTOP_div) {
         a = is_float ? a : op_cast(e, span, a, scalar_number(ELEM_F32), ROUND_RTNE);
         b = is_float ? b : op_cast(e, span, b, scalar_number(ELEM_F32), ROUND_RTNE);
-        return op_like(build_divf(builder, a.tile.ir, b.tile.ir), a);
+        return op_like(build_divf(builder, a.tile.ir, b.tile.ir, false, false), a);
     }
     Value *x = a.tile.ir, *y = b.tile.ir;
     Val folded;
@@ -421,7 +421,7 @@ static Val divide(Elab *e, Span span, AstOperator op, Val a, Val b) {
         return op_like(is_signed ? build_divsi(builder, x, y) : build_divui(builder, x, y), a);
     }
     if (is_float && !elab_has_changed(e, LANGUAGE_float_remainder)) {
-        Value *quotient = build_floor(builder, build_divf(builder, x, y));
+        Value *quotient = build_floor(builder, build_divf(builder, x, y, false, false));
         return op_like(build_subf(builder, x, build_mulf(builder, quotient, y)), a);
     }
     if (is_float)

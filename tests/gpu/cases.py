@@ -480,6 +480,12 @@ def floats(b):
     splat += [f"%y = splat %d : tile<512xf32, {VECTOR}>", f"%z = divf %x, %y : tile<512xf32, {VECTOR}>"]
     b.add("divf_shared_divisor", "%p: ptr<f32>, %r: ptr<f32>, %q: ptr<f32>", splat + store("%z", "q_p", "f32", 512, VECTOR),
           [b.gauss("f32", 32768), b.gauss("f32", 64), b.zeros("f32", 32768)], grid=64, ulp=2)
+    # Divisors from 1 to infinity, and no numbers.
+    large = 2.0 ** b.numbers.uniform(0, 127, 512)
+    large[:4] = 1, np.finfo(np.float32).max, np.inf, np.nan
+    for d, most in (("f32", np.inf), ("f16", 6e4)):
+        elementwise(b, f"divf_from_one_{d}", "divf %x, %y {from_one = true}", (d, d), d,
+                    [b.all_floats(d, 512), (d, from_float64(np.minimum(large, most), d))], ulp=2 if d == "f32" else 1)
 
 
 def math(b):

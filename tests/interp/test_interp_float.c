@@ -97,7 +97,7 @@ static long double reference_max(long double a, long double b) {
 OP_ROW(addf, a, b)
 OP_ROW(subf, a, b)
 OP_ROW(mulf, a, b)
-OP_ROW(divf, a, b)
+OP_ROW(divf, a, b, false, false)
 OP_ROW(divf_rn, a, b)
 OP_ROW(remf, a, b)
 OP_ROW(fma, a, b, c)

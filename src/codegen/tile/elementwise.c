@@ -25,7 +25,6 @@ static bool is_f8(DType dtype) {
     Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \
         return LLVMBuild##build(cg->b, in[0], in[1], "");                                          \
     }
-BINARY(muli, Mul)
 BINARY(divsi, SDiv)
 BINARY(divui, UDiv)
 BINARY(remui, URem)
@@ -51,13 +50,21 @@ static Lv some_value(Cg *cg, Lv x) {
 }
 
 #define SHIFT(name, build)                                                                         \
-    Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \
+    static Lv shifted_##name(Cg *cg, const Lv *in) {                                               \
         Lv shifted = LLVMBuild##build(cg->b, in[0], in[1], "");                                    \
         return LLVMIsAConstantInt(in[1]) ? shifted : some_value(cg, shifted);                      \
     }
 SHIFT(shli, Shl)
 SHIFT(shrsi, AShr)
 SHIFT(shrui, LShr)
+
+Lv emit_shrsi(Cg *cg, const Op *op, const Lv *in) {
+    return shifted_shrsi(cg, in);
+}
+
+Lv emit_shrui(Cg *cg, const Op *op, const Lv *in) {
+    return shifted_shrui(cg, in);
+}
 
 /* An integer as a variable part, NULL: none, and a constant. */
 typedef struct Offset {
@@ -74,35 +81,49 @@ static Offset offset_of(Lv x) {
     return (Offset){x, 0};
 }
 
-typedef struct BaseSum {
-    struct BaseSum *next;
-    Lv a, b, sum;
-} BaseSum;
+typedef struct BaseResult {
+    struct BaseResult *next;
+    Lv a, b, result;
+} BaseResult;
 
-typedef struct BaseSums {
+typedef struct BaseResults {
     const Op *op; /* whose registers they are of */
-    BaseSum *latest;
-} BaseSums;
+    BaseResult *latest;
+} BaseResults;
 
-static const CacheKind base_sums_kind = {sizeof(BaseSums)};
+static const CacheKind base_results_kind = {sizeof(BaseResults)};
 
-/* a + b or a - b, once for the op's registers. Bases are few, or one for each register, and then
- * none comes again: only the latest are looked at. */
-static Lv base_sum(Cg *cg, const Op *op, Lv a, Lv b) {
+static Lv build_of_bases(Cg *cg, const Op *op, Lv a, Lv b) {
+    switch (op->code) {
+    case OP_addi:
+        return LLVMBuildAdd(cg->b, a, b, "");
+    case OP_subi:
+        return LLVMBuildSub(cg->b, a, b, "");
+    case OP_muli:
+        return LLVMBuildMul(cg->b, a, b, "");
+    case OP_shli:
+        return LLVMBuildShl(cg->b, a, b, "");
+    default:
+        return LLVMBuildSExt(cg->b, a, cg_type(cg, op->out[0].type), "");
+    }
+}
+
+/* What the op makes of variable parts (b NULL: it has one operand), once for the op's registers.
+ * Bases are few, or one for each register, and then none comes again: only the latest are looked
+ * at. */
+static Lv of_bases(Cg *cg, const Op *op, Lv a, Lv b) {
     enum { LATEST = 8 };
-    BaseSums *cache = cg_cache(cg, &base_sums_kind);
+    BaseResults *cache = cg_cache(cg, &base_results_kind);
     if (cache->op != op)
-        *cache = (BaseSums){op, NULL};
+        *cache = (BaseResults){op, NULL};
     int looked_at = 0;
-    for (const BaseSum *s = cache->latest; s && looked_at < LATEST; s = s->next, looked_at++)
-        if (s->a == a && s->b == b)
-            return s->sum;
-    BaseSum *s = ARENA_NEW(cg->arena, BaseSum);
-    *s = (BaseSum){cache->latest, a, b,
-                   op->code == OP_addi ? LLVMBuildAdd(cg->b, a, b, "")
-                                       : LLVMBuildSub(cg->b, a, b, "")};
-    cache->latest = s;
-    return s->sum;
+    for (const BaseResult *r = cache->latest; r && looked_at < LATEST; r = r->next, looked_at++)
+        if (r->a == a && r->b == b)
+            return r->result;
+    BaseResult *r = ARENA_NEW(cg->arena, BaseResult);
+    *r = (BaseResult){cache->latest, a, b, build_of_bases(cg, op, a, b)};
+    cache->latest = r;
+    return r->result;
 }
 
 /* Registers of a tile differ by constants, which are kept apart: (x + 8) - (y + 1) is (x - y) + 7.
@@ -117,7 +138,7 @@ static Lv sum_of_offsets(Cg *cg, const Op *op, const Lv *in) {
     LLVMTypeRef type = LLVMTypeOf(in[0]);
     uint64_t constant = minus ? a.constant - b.constant : a.constant + b.constant;
     uint64_t mask = UINT64_MAX >> (64 - LLVMGetIntTypeWidth(type));
-    return LLVMBuildAdd(cg->b, base_sum(cg, op, a.base, b.base),
+    return LLVMBuildAdd(cg->b, of_bases(cg, op, a.base, b.base),
                         LLVMConstInt(type, constant & mask, false), "");
 }
 
@@ -127,6 +148,34 @@ Lv emit_addi(Cg *cg, const Op *op, const Lv *in) {
 
 Lv emit_subi(Cg *cg, const Op *op, const Lv *in) {
     return sum_of_offsets(cg, op, in);
+}
+
+/* The same of places in 64 bits times a number: (x + 8) * 512 is x * 512 + 4096, and what registers
+ * differ by becomes the offset of an access. Of 32 bits, which may wrap before they are widened, it
+ * could not. */
+static Lv of_sum_and_number(Cg *cg, const Op *op, Lv sum, Lv number) {
+    enum { ADDRESS_BITS = 64 };
+    Offset parts = offset_of(sum);
+    if (!type_is_tile(op->out[0].type) || !LLVMIsAConstantInt(number) || !parts.base ||
+        LLVMGetIntTypeWidth(LLVMTypeOf(sum)) != ADDRESS_BITS)
+        return NULL;
+    uint64_t by = LLVMConstIntGetZExtValue(number);
+    if (op->code == OP_shli && by >= ADDRESS_BITS)
+        return NULL;
+    uint64_t constant = op->code == OP_shli ? parts.constant << by : parts.constant * by;
+    Lv shared = of_bases(cg, op, parts.base, number);
+    return constant ? LLVMBuildAdd(cg->b, shared, cg_i64(cg, (int64_t)constant), "") : shared;
+}
+
+Lv emit_muli(Cg *cg, const Op *op, const Lv *in) {
+    Lv apart = of_sum_and_number(cg, op, in[0], in[1]);
+    apart = apart ? apart : of_sum_and_number(cg, op, in[1], in[0]);
+    return apart ? apart : LLVMBuildMul(cg->b, in[0], in[1], "");
+}
+
+Lv emit_shli(Cg *cg, const Op *op, const Lv *in) {
+    Lv apart = of_sum_and_number(cg, op, in[0], in[1]);
+    return apart ? apart : shifted_shli(cg, in);
 }
 
 #define INTRINSIC2(name, intrinsic)                                                                \
@@ -271,8 +320,38 @@ Lv emit_trunci(Cg *cg, const Op *op, const Lv *in) {
     return LLVMBuildTrunc(cg->b, in[0], result_type(cg, op), "");
 }
 
+static bool repeats(const Op *op) {
+    return op->code == OP_broadcast || op->code == OP_expand_dims;
+}
+
+/* A sum that does not wrap is as well widened term by term. */
+static bool is_sum(Lv x) {
+    return LLVMIsAInstruction(x) && LLVMGetInstructionOpcode(x) == LLVMAdd && LLVMGetNSW(x) &&
+           LLVMIsAConstantInt(LLVMGetOperand(x, 1));
+}
+
+/* Is the tile a term or factor of places, and nothing else? What is compared as it is has a high
+ * half that costs nothing, which a sum of 64 bits has to compute. */
+static bool is_part_of_places(const Value *value) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        bool is_sum_of_it =
+            op_has(user, ELEMENTWISE) && op_out(user)->type->dtype == value->type->dtype;
+        bool is_part = user->code == OP_addptr || is_sum_of_it;
+        if (!is_part && !(repeats(user) && is_part_of_places(&user->out[0])))
+            return false;
+    }
+    return true;
+}
+
 Lv emit_extsi(Cg *cg, const Op *op, const Lv *in) {
-    return LLVMBuildSExt(cg->b, in[0], result_type(cg, op), "");
+    LLVMTypeRef type = result_type(cg, op);
+    if (!type_is_tile(op->out[0].type) || !is_part_of_places(op_out(op)))
+        return LLVMBuildSExt(cg->b, in[0], type, "");
+    if (!is_sum(in[0]))
+        return of_bases(cg, op, in[0], NULL);
+    Lv constant = LLVMBuildSExt(cg->b, LLVMGetOperand(in[0], 1), type, "");
+    return LLVMBuildNSWAdd(cg->b, of_bases(cg, op, LLVMGetOperand(in[0], 0), NULL), constant, "");
 }
 
 Lv emit_extui(Cg *cg, const Op *op, const Lv *in) {
@@ -363,10 +442,6 @@ typedef struct FoundLines {
 
 static const CacheKind found_lines_kind = {sizeof(FoundLines)};
 
-static bool repeats(const Op *op) {
-    return op->code == OP_broadcast || op->code == OP_expand_dims;
-}
-
 /* Is it an index of addresses and nothing else? */
 static bool is_index_alone(const Value *value) {
     value_for_each_use (use, value) {
@@ -394,13 +469,7 @@ static bool has_one_stride(const Value *index) {
     return false;
 }
 
-static bool is_sum(Lv x) {
-    return LLVMIsAInstruction(x) && LLVMGetInstructionOpcode(x) == LLVMAdd && LLVMGetNSW(x) &&
-           LLVMIsAConstantInt(LLVMGetOperand(x, 1));
-}
-
-/* Numbers of lines may have been widened, as sources do that count places in 64 bits: a sum that
- * does not wrap is as well widened term by term. */
+/* Numbers of lines may have been widened, as sources do that count places in 64 bits. */
 static Lv line_number(Lv x) {
     return LLVMIsASExtInst(x) ? LLVMGetOperand(x, 0) : x;
 }

@@ -611,6 +611,17 @@ static const Reciprocal *shared_reciprocal(Cg *cg, const Op *op, Lv divisor, Lv 
     return cache->latest = r;
 }
 
+/* By a number from 1 on, or NaN: none is too small to be inverted, and those whose reciprocal
+ * would be subnormal are scaled, or lead to 0. */
+static Lv divide_from_one(Cg *cg, const Op *op, Lv a, Lv b) {
+    if (divf_attrs(op)->flushed && !cg->options->no_ftz)
+        return reciprocal(cg, b);
+    Lv large = less(cg, like(b, 0x1p126), b), quarter = like(b, 0.25);
+    Lv divisor = choose(cg, large, mul(cg, b, quarter), b);
+    Lv dividend = choose(cg, large, mul(cg, a, quarter), a);
+    return cg_contract(cg, mul(cg, dividend, reciprocal(cg, divisor)));
+}
+
 static Lv divide_f32(Cg *cg, const Op *op, Lv a, Lv b, Lv divisor) {
     Lv factor = exact_reciprocal(b);
     if (factor)
@@ -618,6 +629,8 @@ static Lv divide_f32(Cg *cg, const Op *op, Lv a, Lv b, Lv divisor) {
     const Reciprocal *shared = shared_reciprocal(cg, op, divisor, b);
     if (shared)
         return cg_contract(cg, mul(cg, mul(cg, a, shared->scale), shared->inverse));
+    if (divf_attrs(op)->from_one)
+        return divide_from_one(cg, op, a, b);
     return cg_asm(cg, cg->t_f32, "div.full.f32 $0, $1, $2;", "=f,f,f", (Lv[]){a, b}, 2, ASM_PURE);
 }
 

@@ -15,8 +15,9 @@
  * What is left of the scalars is cut off to what the tile's elements and their neighbours may be.
  *
  * With only one tile those scalars pay where the mask chooses among many elements of a thread
- * (FEW_ELEMENTS). One that guards accesses alone is compared once for the elements of each, and
- * narrowed where its bound is there already, cut off by lower-blocks.
+ * (FEW_ELEMENTS), or guards many accesses of one (FEW_GUARDS): it is compared once for the elements
+ * of each, rows of a tile once for those that are beside each other in a row. Others are narrowed
+ * where the bound is there already, cut off by lower-blocks.
  *
  * Needs num_warps. Comes behind the passes that look for places and sizes in masks. */
 #include "passes/analysis/facts.h"
@@ -24,10 +25,13 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/simplify.h"
+#include "support/bits.h"
 #include "support/vec.h"
 
 enum {
     FEW_ELEMENTS = 4,
+    FEW_GUARDS =
+        8, /* comparisons of a thread: what scalars cost is two or three for each of these */
     MAX_SCALARS = 6,
     MAX_SHAPES = 8,
     MAX_SUM_BITS = 58 /* of each part, so that 64 bits hold all of them together */
@@ -179,8 +183,62 @@ static Range cut_range(const Narrower *n, const Side *side, IntPredicate pred) {
                    pred == IPRED_SGT || pred == IPRED_SLE ? range.hi : range.hi + 1};
 }
 
-/* Does the mask choose among elements, in a tile of which a thread has many? One that guards
- * accesses is compared once for the elements of each. */
+/* How often a thread compares what guards an access and is different along the dimensions in
+ * `varying`. Threads lie along a line of memory first, as many as it has accesses for. */
+static int64_t guards_of(const Narrower *n, const Op *access, uint32_t varying) {
+    const Type *type = op_in(access, 0)->type;
+    int axis = facts_fastest_dim(n->facts, op_in(access, 0));
+    int width = facts_access_width(n->facts, op_in(access, 0), op_mask(access), axis);
+    int64_t line = max_i64(type->shape[axis] / width, 1),
+            lines = type_numel(type) / type->shape[axis];
+    int64_t beside = min_i64(line, n->threads), guards = 1, others = 1;
+    if (varying >> axis & 1)
+        guards = line / beside;
+    for (int d = 0; d < type->rank; d++)
+        if (d != axis && varying >> d & 1)
+            others *= type->shape[d];
+    return guards * min_i64(others, max_i64(lines * beside / n->threads, 1));
+}
+
+/* Which dimensions of a result are those that are set in `varying` of the operand. */
+static uint32_t varying_behind(const Op *op, uint32_t varying) {
+    if (op->code != OP_expand_dims)
+        return varying;
+    uint32_t axis = (uint32_t)expand_dims_attrs(op)->axis, below = varying & ((1u << axis) - 1);
+    return below | (varying & ~below) << 1;
+}
+
+static uint32_t long_dims(const Type *type) {
+    uint32_t dims = 0;
+    for (int d = 0; d < type->rank; d++)
+        dims |= (uint32_t)(type->shape[d] > 1) << d;
+    return dims;
+}
+
+/* The dimensions along which the tile of a side is different. */
+static uint32_t varying_of(const Side *side) {
+    uint32_t varying = long_dims(side->leaf->type);
+    for (int i = side->shape_count - 1; i >= 0; i--)
+        varying = varying_behind(side->shapes[i], varying);
+    return varying;
+}
+
+static bool guards_many(const Narrower *n, const Value *mask, uint32_t varying) {
+    value_for_each_use (use, mask) {
+        const Op *user = use->user;
+        if (op_is_pointer_access(user) && op_mask(user) == mask &&
+            guards_of(n, user, varying) >= FEW_GUARDS)
+            return true;
+        bool keeps =
+            user->code == OP_expand_dims || user->code == OP_broadcast || op_has(user, ELEMENTWISE);
+        if (keeps && user->nout == 1 && user->out[0].type->dtype == DT_I1 &&
+            guards_many(n, op_out(user), varying_behind(user, varying)))
+            return true;
+    }
+    return false;
+}
+
+/* Does the mask choose among elements, in a tile of which a thread has many? */
 static bool chooses_many(const Narrower *n, const Value *mask) {
     value_for_each_use (use, mask) {
         const Op *user = use->user;
@@ -207,7 +265,8 @@ static bool pays(const Narrower *n, const Narrowed *found, IntPredicate pred) {
     Range bound = bound_range(n, a, b), cut = cut_range(n, a, pred);
     bool is_there = !a->count && b->count == 1 && a->constant == b->constant;
     return (is_there && cut.lo <= bound.lo && bound.hi <= cut.hi) ||
-           chooses_many(n, op_out(found->compare));
+           chooses_many(n, op_out(found->compare)) ||
+           guards_many(n, op_out(found->compare), varying_of(a));
 }
 
 static bool note(Op *op, void *user) {

@@ -12,7 +12,7 @@ typedef bool SimplifyOp(Op *op);
 
 #define SIMPLIFY_OPS(X)                                                                            \
     /* simplify_sums.c */                                                                          \
-    X(addf) X(addi) X(truncf)                                                                      \
+    X(addf) X(addi) X(divf) X(truncf)                                                                     \
     /* simplify_shape.c */                                                                         \
     X(range) X(splat) X(expand_dims) X(broadcast) X(reshape) X(transpose) X(split) X(join)         \
     X(convert_layout) X(reduce)                                                                    \
