@@ -61,6 +61,18 @@ typedef struct Below {
     bool of_thread, offset;
 } Below;
 
+static bool is_division(Lv inst) {
+    LLVMOpcode code = LLVMGetInstructionOpcode(inst);
+    return code == LLVMUDiv || code == LLVMSDiv || code == LLVMURem || code == LLVMSRem;
+}
+
+/* What was a constant apart no longer is behind a quotient, a remainder or a product of two
+ * variables. */
+static bool takes_apart(Lv inst) {
+    return is_division(inst) ||
+           (LLVMGetInstructionOpcode(inst) == LLVMMul && !has_constant_operand(inst));
+}
+
 /* The thread's number, of which elements of a tile are constants away. */
 static bool is_thread(Lv value) {
     static const char name[] = "llvm.nvvm.read.ptx.sreg.tid.x";
@@ -69,11 +81,17 @@ static bool is_thread(Lv value) {
     return callee && LLVMIsAFunction(callee) && !strcmp(LLVMGetValueName2(callee, &length), name);
 }
 
-static Below below(const PtrMap *map, Lv inst) {
+typedef struct Anchors {
+    LLVMBuilderRef builder;
+    PtrMap map; /* of instructions that were not frozen, to Below */
+    bool everywhere;
+} Anchors;
+
+static Below below(const Anchors *anchors, Lv inst) {
     Below all = {.depth = 1, .offset = is_offset(inst)};
     for (int i = 0; i < LLVMGetNumOperands(inst); i++) {
         Lv operand = LLVMGetOperand(inst, (unsigned)i);
-        const Below *one = ptrmap_get(map, operand);
+        const Below *one = ptrmap_get(&anchors->map, operand);
         all.of_thread |= is_thread(operand);
         if (!one)
             continue;
@@ -81,6 +99,8 @@ static Below below(const PtrMap *map, Lv inst) {
         all.offset |= one->offset && part_of(inst) == PART_SUM; /* else nobody sees through it */
         all.depth = all.depth > 1 + one->depth ? all.depth : 1 + one->depth;
     }
+    if (anchors->everywhere && takes_apart(inst))
+        all.of_thread = all.offset = false;
     return all;
 }
 
@@ -97,22 +117,32 @@ static bool is_number(Lv value) {
            (LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) >= 32);
 }
 
-void anchor_sums(const Cg *cg) {
-    PtrMap map = {.arena = cg->arena};
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(cg->llvm);
-    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(cg->fn);
-    for (Lv next, inst = LLVMGetFirstInstruction(entry); inst; inst = next) {
+static bool may_freeze(const Anchors *anchors, Lv inst) {
+    return is_number(inst) &&
+           (part_of(inst) == PART_SUM || (anchors->everywhere && is_division(inst)));
+}
+
+static void anchor_block(Anchors *anchors, LLVMBasicBlockRef block) {
+    for (Lv next, inst = LLVMGetFirstInstruction(block); inst; inst = next) {
         next = LLVMGetNextInstruction(inst);
-        Part part = part_of(inst);
-        if (part == PART_OTHER)
+        if (part_of(inst) == PART_OTHER)
             continue;
-        Below *made = ARENA_NEW(cg->arena, Below);
-        *made = below(&map, inst);
-        if (part == PART_SUM && made->depth >= DEEPEST && !made->of_thread && !made->offset &&
-            is_number(inst))
-            freeze(builder, inst, next);
+        Below *made = ARENA_NEW(anchors->map.arena, Below);
+        *made = below(anchors, inst);
+        if (made->depth >= DEEPEST && !made->of_thread && !made->offset &&
+            may_freeze(anchors, inst))
+            freeze(anchors->builder, inst, next);
         else
-            ptrmap_set(&map, inst, made);
+            ptrmap_set(&anchors->map, inst, made);
     }
-    LLVMDisposeBuilder(builder);
+}
+
+void anchor_sums(const Cg *cg, bool everywhere) {
+    Anchors anchors = {.builder = LLVMCreateBuilderInContext(cg->llvm),
+                       .map = {.arena = cg->arena},
+                       .everywhere = everywhere};
+    for (LLVMBasicBlockRef block = LLVMGetEntryBasicBlock(cg->fn); block;
+         block = everywhere ? LLVMGetNextBasicBlock(block) : NULL)
+        anchor_block(&anchors, block);
+    LLVMDisposeBuilder(anchors.builder);
 }

@@ -40,6 +40,10 @@ static const char plain_pipeline[] =
  * even. */
 enum { LARGE_STRAIGHT_CODE = 600, LARGE_CODE_WITH_LOOPS = 8192, MANY_CARRIED = 512 };
 
+/* Instructions behind LLVM's passes from which on a function has so many addresses that the proofs
+ * about them, which grow with the square of their number, take longest. */
+enum { MANY_ADDRESSES = 1000 };
+
 static bool is_loop(Op *op, void *user) {
     return !op_has(op, LOOP);
 }
@@ -127,7 +131,7 @@ bool llvm_pipeline_run(Cg *cg) {
         return false;
     schedule_function(cg);
     if (route.back_end == LLVMCodeGenLevelDefault)
-        anchor_sums(cg);
+        anchor_sums(cg, size_of_code(cg).instructions >= MANY_ADDRESSES);
     split_blocks(cg);
     return true;
 }
