@@ -1,9 +1,9 @@
 /* Clones of a program are compiled for half as many warps as choose-warps takes, and up to four for
- * twice as many, and so on while that gets better, up to what code generation takes, and the one
- * that is predicted to be done first is kept (analysis/program_cost.c). What each pass decides for
- * a number of warps is known then, not guessed: layouts, exchanges through shared memory, barriers,
- * registers. Where programs of one warp share a CTA, two warps to a CTA of their own are no step on
- * the way to four, so that four are tried all the same.
+ * twice as many, and so on while that gets better by enough, up to what code generation takes, and
+ * the one that is predicted to be done first is kept (analysis/program_cost.c). What each pass
+ * decides for a number of warps is known then, not guessed: layouts, exchanges through shared
+ * memory, barriers, registers. Where programs of one warp share a CTA, two warps to a CTA of their
+ * own are no step on the way to four, so that four are tried all the same.
  *
  * What choose-warps takes by the size of tiles alone stays where nothing is better by enough, as
  * the model errs; for rows, which become one number each and have neither loops nor products, whose
@@ -106,7 +106,12 @@ static double predicted(Comparison *c, int32_t *warps) {
     return cost.clocks;
 }
 
-/* As long as it gets better, half or twice as many each time. */
+/* What another number has to be below. */
+static double enough_below(double cost) {
+    return cost * 100 / (100 + BETTER_PERCENT);
+}
+
+/* As long as it gets better by enough, half or twice as many each time. */
 static void go_on(Comparison *c, bool fewer) {
     double last = c->cost;
     bool once_more = c->shares;
@@ -116,7 +121,7 @@ static void go_on(Comparison *c, bool fewer) {
             return;
         int32_t tried = warps;
         double cost = predicted(c, &tried);
-        if (cost < 0 || (cost >= last && !once_more))
+        if (cost < 0 || (cost >= enough_below(last) && !once_more))
             return;
         once_more = false;
         last = cost < last ? cost : last;
@@ -132,7 +137,7 @@ void compare_warps(Func *func, bool (*finish)(Func *trial)) {
         return;
     Comparison c = {.func = func, .finish = finish};
     c.cost = predicted(&c, &c.usual);
-    c.least = c.cost * 100 / (100 + BETTER_PERCENT);
+    c.least = enough_below(c.cost);
     if (c.cost < 0)
         return;
     go_on(&c, true);
