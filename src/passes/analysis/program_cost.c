@@ -225,6 +225,7 @@ ProgramCost program_cost(Func *func) {
     uint64_t held = pressure_most_in_thread(func), streamed = pressure_summed_in_thread(func);
     uint64_t registers = (held < streamed ? held : streamed) + RESERVE_SCALARS;
     ProgramCost cost = {.clocks = cost_of(func, &walk, latency, (int32_t)registers),
+                        .programs = resident(func, walk.context.target, (int32_t)registers),
                         .tiles = held,
                         .registers = registers,
                         .addresses = (uint64_t)walk.all.addresses};
