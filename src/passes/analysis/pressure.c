@@ -22,8 +22,9 @@ uint64_t pressure_in_thread(const Type *type) {
 typedef enum Streams {
     STREAMS_NONE,
     STREAMS_CHAINS, /* of elementwise ops */
-    STREAMS_SUMS,   /* those, also into sums and into what loops begin with; operands of products in
-                       fragments; and what can wait until what it is computed from is done with */
+    STREAMS_SUMS,   /* those, also into sums, from loads on, and into what loops begin with;
+                       operands of products in fragments; and what can wait until what it is
+                       computed from is done with */
 } Streams;
 
 typedef struct Liveness {
@@ -90,10 +91,45 @@ static bool is_in_fragments(const Liveness *live, const Value *value) {
            goes_into_dots(value);
 }
 
+/* A load that may be as late as what takes it. */
+static bool is_late(const Op *op) {
+    return op->code == OP_load && !(op_effects(op) & SYNC) && !load_attrs(op)->ends_batch;
+}
+
+enum { SUMMED_SOON = 4 /* ops from a load to the sum */ };
+
+/* Do sums alone take it, or what becomes of it element by element in few ops, with nothing between
+ * but loads that must not move? */
+static bool goes_into_sums(const Value *value, int soon) {
+    uint32_t uses = 0, found = 0;
+    value_for_each_use (use, value)
+        uses++;
+    for (const Op *op = value->def->next;
+         op && (op_is_pure(op) || is_late(op)) && !op_is_control(op) && found < uses;
+         op = op->next) {
+        uint32_t taken = 0;
+        for (uint32_t i = 0; i < op->nin; i++)
+            taken += op_in(op, i) == value;
+        if (taken && op->code != OP_reduce &&
+            (!soon || !op_has(op, ELEMENTWISE) || !goes_into_sums(op_out(op), soon - 1)))
+            return false;
+        found += taken;
+    }
+    return uses && found == uses;
+}
+
+/* What is loaded and added up at once comes as the sums take it. */
+static bool comes_late(const Liveness *live, const Value *value) {
+    const Op *def = value->def;
+    return live->streams == STREAMS_SUMS && def && (is_late(def) || op_has(def, ELEMENTWISE)) &&
+           goes_into_sums(value, SUMMED_SOON);
+}
+
 /* What is cheap is computed again where it is needed, or is the same in all threads. */
 static uint64_t held_registers(const Liveness *live, const Value *value) {
     bool cheap = value->def && op_has(value->def, CHEAP);
-    bool passes = live->streams && (is_passing(live, value) || is_in_fragments(live, value));
+    bool passes = live->streams && (is_passing(live, value) || is_in_fragments(live, value) ||
+                                    comes_late(live, value));
     return cheap || passes ? 0 : live->measure(value->type);
 }
 
@@ -134,7 +170,7 @@ static void note_uses(Liveness *live, const Block *block, const Frame *outer) {
     }
     for (const Op *op = block->last; op && live->streams; op = op->prev)
         if (op->nout == 1 && (op_has(op, CHEAP) || is_passing(live, op_out(op)) ||
-                              is_in_fragments(live, op_out(op))))
+                              is_in_fragments(live, op_out(op)) || comes_late(live, op_out(op))))
             keep_operands(live, op);
 }
 

@@ -9,7 +9,8 @@
  * An SM runs as many programs at once as registers and shared memory allow. It is done with all of
  * them when the rounds of those are over that take turns on it, and the units have done what all of
  * them ask for. Neither hides the other altogether: the norm below is between their sum and the
- * larger one. The launch of CTAs comes on top, which programs that share one have once.
+ * larger one. The launch of CTAs comes on top, which programs that share one have once, and so does
+ * the code, which an SM fetches for its first programs: few warps have more of it each.
  *
  * The weights were fitted to times of public kernels at 1 to 16 warps on an H100 and are no figures
  * of the machine; docs/performance.md has how well they do on kernels that they were not fitted
@@ -36,20 +37,22 @@ enum {
 };
 
 /* Of latencies and of instructions: those that code generation moves, or makes none of. */
-static const double HIDDEN = 0.5, REMOVED = 0.65;
+static const double HIDDEN = 0.5, REMOVED = 0.8;
 /* Between 1, the sum of what a program waits for and takes, and infinity, the larger one. */
 static const double NORM = 1.5;
 /* Of the registers that a thread would need, in those that it can have: what spills multiply. */
 static const double SPILLS = 2;
 /* Launches of 4 warps are the common ground; others have to be better by more than the model is
  * good for, for each doubling. */
-static const double DOUBLING = 0.06;
+static const double DOUBLING = 0.04;
 enum { COMMON_WARPS = 4 };
 
 typedef struct Walk {
     WorkContext context;
     double share;  /* warps of a scheduler */
     double *ready; /* by Value.id: the clock at which it is there */
+    double copies; /* of the code of the block that is walked */
+    double code;   /* instructions that there are, however often they run */
     OpWork all;    /* of units: all that the program takes. `issue`: of a scheduler for all warps;
                       `addresses`: the most at once */
 } Walk;
@@ -95,13 +98,15 @@ static double walk_block(Walk *walk, const Block *block, double start, double ti
 
 static double walk_control(Walk *walk, const Op *op, double start, double times) {
     bool is_loop = op_has(op, LOOP);
-    double trips = is_loop ? trips_of(op) : 1, end = start;
+    double trips = is_loop ? trips_of(op) : 1, end = start, copies = walk->copies;
     for (uint32_t r = 0; r < op->nregions; r++) {
         const Block *body = op->regions[r];
         for (uint32_t i = 0; i < body->nargs; i++)
             walk->ready[body->args[i].id] = start;
-        double once = walk_block(walk, body, start, times * trips) - start;
         double issue = is_loop ? short_issue(walk, body) : 0;
+        walk->copies = issue > 0 ? copies * UNROLLED : copies;
+        double once = walk_block(walk, body, start, times * trips) - start;
+        walk->copies = copies;
         if (issue > 0)
             once = larger(issue, once / UNROLLED);
         end = is_loop ? end + (once + LOOP_CLOCKS) * trips : larger(end, start + once);
@@ -112,6 +117,7 @@ static double walk_control(Walk *walk, const Op *op, double start, double times)
 }
 
 static void take(Walk *walk, const OpWork *work, double times) {
+    walk->code += walk->copies * work->issue;
     walk->all.issue += times * work->issue * walk->context.warps;
     walk->all.special += times * work->special;
     walk->all.memory += times * work->memory;
@@ -199,7 +205,8 @@ static double cost_of(const Func *func, const Walk *walk, double latency, int32_
     };
     double off = fabs(log2((double)func->num_warps / COMMON_WARPS));
     double all = norm(parts, sizeof parts / sizeof *parts) + TARGET_CTA_CLOCKS * ctas;
-    return all * (1 + DOUBLING * off);
+    double code = walk->code * TARGET_INSTRUCTION_BYTES;
+    return all * (1 + DOUBLING * off) + code / target_figure(target, FIGURE_BYTES_FETCH);
 }
 
 ProgramCost program_cost(Func *func) {
@@ -210,6 +217,7 @@ ProgramCost program_cost(Func *func) {
         .context = {target_by_capability(func->capability), facts_compute(func, arena), warps}};
     double schedulers = TARGET_PARTITIONS;
     walk.share = larger(1, warps / schedulers);
+    walk.copies = 1;
     walk.ready = ARENA_ARRAY(arena, double, func_number(func));
     memset(walk.ready, 0, func_number(func) * sizeof *walk.ready);
     double latency = walk_block(&walk, func->body, 0, 1);
@@ -217,6 +225,7 @@ ProgramCost program_cost(Func *func) {
     uint64_t held = pressure_most_in_thread(func), streamed = pressure_summed_in_thread(func);
     uint64_t registers = (held < streamed ? held : streamed) + RESERVE_SCALARS;
     ProgramCost cost = {.clocks = cost_of(func, &walk, latency, (int32_t)registers),
+                        .programs = resident(func, walk.context.target, (int32_t)registers),
                         .tiles = held,
                         .registers = registers,
                         .addresses = (uint64_t)walk.all.addresses};

@@ -1,14 +1,16 @@
 /* Clones of a program are compiled for half as many warps as choose-warps takes, and up to four for
- * twice as many, and so on while that gets better, up to what code generation takes, and the one
- * that is predicted to be done first is kept (analysis/program_cost.c). What each pass decides for
- * a number of warps is known then, not guessed: layouts, exchanges through shared memory, barriers,
- * registers. Where programs of one warp share a CTA, two warps to a CTA of their own are no step on
- * the way to four, so that four are tried all the same.
+ * twice as many, and so on while that gets better by enough, up to what code generation takes, and
+ * the one that is predicted to be done first is kept (analysis/program_cost.c). What each pass
+ * decides for a number of warps is known then, not guessed: layouts, exchanges through shared
+ * memory, barriers, registers. Where programs of one warp share a CTA, two warps to a CTA of their
+ * own are no step on the way to four, so that four are tried all the same.
  *
  * What choose-warps takes by the size of tiles alone stays where nothing is better by enough, as
  * the model errs; for rows, which become one number each and have neither loops nor products, whose
  * figures it has measured; for programs that persist or have a producer, which the model does not
  * know; and where passes would take long.
+ * So are two stages of pipelines compared with the usual three, of loops of products: two let more
+ * programs share an SM.
  * Clones begin in front of choose-dots, since fewer than four warps have no products of
  * warpgroups. */
 #include "passes/launch/compare_warps.h"
@@ -21,6 +23,8 @@ enum {
     MOST_WARPS = 4,  /* that are tried beyond the usual: no kernel is predicted to want more */
     MOST_OPS = 1600, /* of the function: passes take some microseconds for each */
     BETTER_PERCENT = 2,
+    FEW_STAGES = 2,
+    BETTER_PERCENT_OF_STAGES = 1, /* of the same code but for its copies */
     /* On targets without products of warpgroups, of tiles beside fragments of the next step and
      * addresses of copies, of which loops of products have both. */
     MOST_IN_LOOPS_OF_DOTS = (TARGET_MAX_REGISTERS - RESERVE_CHAINS) * 2 / 3,
@@ -81,22 +85,26 @@ typedef struct Comparison {
     bool shares;         /* usual programs share a CTA */
     double cost;         /* of the usual number */
     double least;        /* of the best one; it has to be below to be taken */
+    double programs;     /* of an SM, of what was predicted last */
 } Comparison;
 
-/* Of the program with so many warps; 0: with those that choose-warps takes, which `warps` then is.
- * Below 0: it cannot be compiled, or might spill where what is usual would not. */
-static double predicted(Comparison *c, int32_t *warps) {
+/* Of the program with so many warps and stages, 0: open; of warps 0: with those that choose-warps
+ * takes, which `warps` then is. Below 0: it cannot be compiled, or might spill where what is usual
+ * would not. */
+static double predicted(Comparison *c, int32_t *warps, int32_t stages) {
     const Func *func = c->func;
     Ctx *ctx = func_ctx(func);
     DiagMark said = diag_mark(&ctx->diags);
     Func *trial = func_clone(func);
     trial->num_warps = *warps;
+    trial->num_stages = stages;
     bool is_usual = !*warps;
     ProgramCost cost = {.clocks = -1};
     const bool ok = c->finish(trial);
     const Program program = program_of(trial);
     if (ok && is_known(trial, &program))
         cost = program_cost(trial);
+    c->programs = cost.programs;
     if (is_usual)
         c->shares = trial->programs_per_cta > 1;
     else if (cost.clocks >= 0 && is_crowded(trial, &program, &cost))
@@ -106,7 +114,12 @@ static double predicted(Comparison *c, int32_t *warps) {
     return cost.clocks;
 }
 
-/* As long as it gets better, half or twice as many each time. */
+/* What another number has to be below. */
+static double enough_below(double cost, int percent) {
+    return cost * 100 / (100 + percent);
+}
+
+/* As long as it gets better by enough, half or twice as many each time. */
 static void go_on(Comparison *c, bool fewer) {
     double last = c->cost;
     bool once_more = c->shares;
@@ -115,8 +128,8 @@ static void go_on(Comparison *c, bool fewer) {
         if (warps < 1 || (!fewer && warps > MOST_WARPS))
             return;
         int32_t tried = warps;
-        double cost = predicted(c, &tried);
-        if (cost < 0 || (cost >= last && !once_more))
+        double cost = predicted(c, &tried, c->func->num_stages);
+        if (cost < 0 || (cost >= enough_below(last, BETTER_PERCENT) && !once_more))
             return;
         once_more = false;
         last = cost < last ? cost : last;
@@ -127,16 +140,30 @@ static void go_on(Comparison *c, bool fewer) {
     }
 }
 
+/* Where loops of products leave them open: fewer stages, if more programs share an SM for that. */
+static void compare_stages(Func *func, Comparison *c) {
+    if (func->num_stages || !program_of(func).loops_of_dots)
+        return;
+    int32_t warps = c->best;
+    double usual = predicted(c, &warps, 0), programs = c->programs;
+    warps = c->best;
+    double fewer = predicted(c, &warps, FEW_STAGES);
+    if (fewer >= 0 && c->programs > programs &&
+        fewer < enough_below(usual, BETTER_PERCENT_OF_STAGES))
+        func->num_stages = FEW_STAGES;
+}
+
 void compare_warps(Func *func, bool (*finish)(Func *trial)) {
     if (!may_compare(func))
         return;
     Comparison c = {.func = func, .finish = finish};
-    c.cost = predicted(&c, &c.usual);
-    c.least = c.cost * 100 / (100 + BETTER_PERCENT);
+    c.cost = predicted(&c, &c.usual, func->num_stages);
+    c.least = enough_below(c.cost, BETTER_PERCENT);
     if (c.cost < 0)
         return;
     go_on(&c, true);
     if (!c.best)
         go_on(&c, false);
+    compare_stages(func, &c);
     func->num_warps = c.best;
 }

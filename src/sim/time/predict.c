@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { DEFAULT_BUDGET = 1000000, CODE_BYTES = 16 /* of an instruction */ };
+enum { DEFAULT_BUDGET = 1000000 };
 
 /* How sharp the crossing of two bounds is: the sum of their powers. */
 static double together(double a, double b) {
@@ -112,8 +112,8 @@ double sim_longest(const SimTime *time, const char **name) {
 /* All bounds together, and what each further one of them adds: parts that sum to the whole. */
 static void add_up(const Plan *plan, SimTime *time) {
     const double mhz = plan->device->mhz, memory = together(time->l2_us, time->dram_us);
-    const double text =
-        plan->sample->fetched * CODE_BYTES / target_figure(plan->target, FIGURE_BYTES_FETCH);
+    const double text = plan->sample->fetched * TARGET_INSTRUCTION_BYTES /
+                        target_figure(plan->target, FIGURE_BYTES_FETCH);
     const double waves = clocks_of_waves(plan);
     const double sms = larger(waves, plan->sample->most_clocks);
     const char *name;
