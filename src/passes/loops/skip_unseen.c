@@ -86,7 +86,7 @@ static bool collect_stores(Unseen *u, PtrSet *seen, Op *op) {
             if (!ptr_set_add(seen, user))
                 continue;
             if (op_only_writes(user) ? !add_store(u, user)
-                               : !only_loads(user) || !collect_stores(u, seen, user))
+                                     : !only_loads(user) || !collect_stores(u, seen, user))
                 return false;
         }
     return true;
@@ -407,8 +407,9 @@ static bool collect_all(Unseen *u, Func *func) {
         for (uint32_t i = 0; i < op->nregions; i++)
             if (block_multiplies(op->regions[i]))
                 return false;
-        if (op_only_writes(op) ? !add_store(u, op)
-                         : !op_has(op, TERMINATOR) && op->code != OP_barrier && !only_loads(op))
+        if (op_only_writes(op)
+                ? !add_store(u, op)
+                : !op_has(op, TERMINATOR) && op->code != OP_barrier && !only_loads(op))
             return false;
     }
     return works && u->store_count;
