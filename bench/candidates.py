@@ -21,7 +21,7 @@ LINEAR = ((128, 128, 64, 8, 5), (128, 128, 64, 4, 5), (64, 256, 64, 4, 4), (128,
 
 # Attention. BLOCK_M, BLOCK_N, warps, stages
 ATTENTION = ((128, 64, 4, 3), (128, 64, 8, 2), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3), (64, 64, 4, 2), (64, 64, 4, 3), (64, 128, 4, 2), (64, 128, 4, 3),
-             (64, 32, 4, 4), (64, 64, 4, 1), (256, 64, 16, 2))
+             (64, 32, 4, 4), (64, 64, 4, 1))
 # Decoding from pages. BLOCK_N, warps, stages, CTAs that there are to be for each processor
 DECODE = tuple((block, warps, stages, waves) for block in (64, 128) for warps, stages in ((4, 2), (4, 3), (4, 4)) for waves in (2, 4, 8, 16))
 # Gradients of attention: kernels/attention_backward.tile has two, each with its own best

@@ -100,9 +100,12 @@ static bool find_fills(const Drift *d, const Value *full, bool again, Arena *are
     return expects->len > 0;
 }
 
-void wait_until_free(Value *empty, Op *expect, Value *phase, bool is_around) {
+/* Waits until what was read from the slot that is about to be filled is done. A copy into the slot
+ * that the iteration itself stands at is for the iteration that comes to it next. */
+static void wait_for_slot(const Drift *d, Value *empty, Op *expect) {
     const Op *view = op_in(expect, 0)->def;
-    Value *slot = op_in(view, 1);
+    bool inside = expect->block == d->loop->regions[0];
+    Value *slot = op_in(view, 1), *phase = inside ? d->parity : entry_of(d, d->parity);
     int64_t ahead = local_view_attrs(view)->ahead, copies = local_copies(empty);
     Builder b = builder_before(expect);
     b.span = expect->span;
@@ -111,16 +114,9 @@ void wait_until_free(Value *empty, Op *expect, Value *phase, bool is_around) {
         Value *turned = build_cmpi(&b, slot, turn, IPRED_SGE);
         phase = build_xori(&b, phase, build_extui(&b, turned, phase->type));
     }
+    bool is_around = inside && !ahead;
     Value *before = is_around ? phase : build_xori(&b, phase, rewrite_int(&b, phase->type, 1));
     build_mbarrier_wait(&b, build_local_view(&b, empty, slot, ahead), before, op_in(expect, 1));
-}
-
-/* A copy into the slot that the iteration itself stands at is for the iteration that comes to it
- * next. */
-static void wait_for_slot(const Drift *d, Value *empty, Op *expect) {
-    bool inside = expect->block == d->loop->regions[0];
-    bool is_around = inside && !local_view_attrs(op_in(expect, 0)->def)->ahead;
-    wait_until_free(empty, expect, inside ? d->parity : entry_of(d, d->parity), is_around);
 }
 
 static Value *wait_for_slots(const Drift *d, const Value *full, bool again,

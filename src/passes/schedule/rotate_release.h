@@ -1,13 +1,7 @@
-/* Slots of rings that warpgroups give back for themselves, so that they may drift apart: what
- * rotate-dots and release-slots share. Private to src/passes. */
+/* The part of rotate-dots that lets warpgroups drift apart. Private to src/passes. */
 #ifndef TILEC_PASSES_SCHEDULE_ROTATE_RELEASE_H
 #define TILEC_PASSES_SCHEDULE_ROTATE_RELEASE_H
 #include "ir/ir.h"
-
-/* In front of an mbarrier_expect a wait, by arrivals at `empty`, until what was read from the slot
- * that is about to be filled is done. `phase`: the parity with which slots are waited for, of the
- * iteration that starts the copies; is_around: the slot is that of the iteration itself. */
-void wait_until_free(Value *empty, Op *expect, Value *phase, bool is_around);
 
 /* A rotated loop: what its products read lies in rings that tensor copies fill. */
 typedef struct Drift {
