@@ -40,16 +40,16 @@ static const char plain_pipeline[] =
  * even. */
 enum { LARGE_STRAIGHT_CODE = 600, LARGE_CODE_WITH_LOOPS = 8192, MANY_CARRIED = 512 };
 
-/* Instructions behind LLVM's passes from which on a function has so many addresses that the proofs
- * about them, which grow with the square of their number, take longest. */
-enum { MANY_ADDRESSES = 1000 };
+/* Of a function behind LLVM's passes, from which on the proofs about them, which grow with the
+ * square of their number, take longest. */
+enum { MANY_ADDRESSES = 256 };
 
 static bool is_loop(Op *op, void *user) {
     return !op_has(op, LOOP);
 }
 
 typedef struct CodeSize {
-    unsigned instructions;
+    unsigned instructions, addresses;
     unsigned carried; /* into one block, most */
 } CodeSize;
 
@@ -60,6 +60,7 @@ static CodeSize size_of_code(const Cg *cg) {
         unsigned phis = 0;
         for (Lv inst = LLVMGetFirstInstruction(block); inst; inst = LLVMGetNextInstruction(inst)) {
             phis += LLVMGetInstructionOpcode(inst) == LLVMPHI;
+            size.addresses += LLVMGetInstructionOpcode(inst) == LLVMGetElementPtr;
             size.instructions++;
         }
         size.carried = phis > size.carried ? phis : size.carried;
@@ -131,7 +132,7 @@ bool llvm_pipeline_run(Cg *cg) {
         return false;
     schedule_function(cg);
     if (route.back_end == LLVMCodeGenLevelDefault)
-        anchor_sums(cg, size_of_code(cg).instructions >= MANY_ADDRESSES);
+        anchor_sums(cg, size_of_code(cg).addresses >= MANY_ADDRESSES);
     split_blocks(cg);
     return true;
 }

@@ -135,11 +135,12 @@ static bool is_sum_with_exponential(const Value *value) {
 }
 
 /* A division takes care of divisors that are too small to be inverted, and of those that are so
- * large that their reciprocal is subnormal. */
+ * large that their reciprocal is subnormal. Quotients by a number stay: what is made of them, such
+ * as scales of 1 / 127 of the largest element, is compared bit for bit. */
 bool simplify_divf(Op *op) {
     double one;
     if (divf_attrs(op)->from_one || op_out(op)->type->dtype == DT_F64 ||
-        !is_at_least(op_in(op, 1), 1, BOUND_STEPS))
+        value_float_constant(op_in(op, 1), &one) || !is_at_least(op_in(op, 1), 1, BOUND_STEPS))
         return false;
     divf_attrs(op)->from_one = true;
     divf_attrs(op)->flushed = value_float_constant(op_in(op, 0), &one) && one == 1 &&
