@@ -113,16 +113,26 @@ typedef struct CombinedAxes {
     bool product;   /* some is a product's sums, which say where what is combined lies */
 } CombinedAxes;
 
-static bool collect_axes(Op *op, void *user) {
-    CombinedAxes *combined = user;
-    bool is_scan = op->code == OP_scan;
-    combined->product |= op->code == OP_dot && same_dimensions(op->out[0].type, combined->type);
-    if ((op->code != OP_reduce && !is_scan) || !same_dimensions(op_in(op, 0)->type, combined->type))
-        return true;
-    combined->axes |= 1u << op_axis(op);
-    if (is_scan && !combined->scan)
-        combined->scan = op;
+static bool collect_combining(Op *op, void *user) {
+    Choice *choice = user;
+    if (op->code == OP_reduce || op->code == OP_scan || op->code == OP_dot)
+        vec_push(choice->arena, &choice->combining, op);
     return true;
+}
+
+static CombinedAxes combined_axes(const Choice *choice, const Type *type) {
+    CombinedAxes combined = {.type = type};
+    vec_for_each (each, &choice->combining) {
+        const Op *op = *each;
+        if (op->code == OP_dot) {
+            combined.product |= same_dimensions(op->out[0].type, type);
+        } else if (same_dimensions(op_in(op, 0)->type, type)) {
+            combined.axes |= 1u << op_axis(op);
+            if (op->code == OP_scan && !combined.scan)
+                combined.scan = op;
+        }
+    }
+    return combined;
 }
 
 static int fastest_bit(const Access *access) {
@@ -132,6 +142,17 @@ static int fastest_bit(const Access *access) {
 
 static bool same_group(const Access *a, const Access *b) {
     return same_dimensions(a->type, b->type) && a->fastest == b->fastest;
+}
+
+/* The first access of each group seen so far: groups are few, accesses may be thousands. */
+typedef VEC(Access *) Groups;
+
+static Access *first_of_group(Choice *choice, Groups *groups, Access *access) {
+    vec_for_each (first, groups)
+        if (same_group(*first, access))
+            return *first;
+    vec_push(choice->arena, groups, access);
+    return access;
 }
 
 /* Are accesses of the group to lines of memory of their own for each element, as far as is known?
@@ -259,8 +280,7 @@ static bool decides(const Group *group, const Access *access) {
 /* The layout of the group where a thread takes `vector` neighbours. */
 static const Layout *layout_by(Choice *choice, const Group *group, int64_t vector) {
     const Access *member = group->member;
-    CombinedAxes combined = {.type = member->type};
-    func_walk(choice->func, collect_axes, &combined);
+    CombinedAxes combined = combined_axes(choice, member->type);
     /* Elements one by one: a thread has fewer lines to address with more elements of each, and
      * neighbouring lines, so that it can store what it loaded to shared memory in vectors. */
     bool one_by_one = vector == 1;
@@ -357,8 +377,7 @@ static void follow_others(Choice *choice, Access *access) {
  * longest of those along which nothing is combined, so that what is combined lies in one thread;
  * -1: as it is. What is scanned lies in sections (layout_with_sections). */
 static int uncombined_dim(Choice *choice, const Access *access) {
-    CombinedAxes combined = {.type = access->type};
-    func_walk(choice->func, collect_axes, &combined);
+    CombinedAxes combined = combined_axes(choice, access->type);
     if (combined.scan || combined.product || !(combined.axes >> access->fastest & 1) ||
         !group_is_scattered(choice, access))
         return -1;
@@ -374,10 +393,16 @@ static int uncombined_dim(Choice *choice, const Access *access) {
 
 /* Accesses that touch a line for each element have lanes along what is kept of a reduction. */
 static void keep_combined_in_threads(Choice *choice) {
+    Groups groups = {0};
     int *dims = ARENA_ARRAY(choice->arena, int, choice->naccesses);
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         Access *access = &choice->accesses[i];
-        dims[i] = access->scattered ? uncombined_dim(choice, access) : -1;
+        if (!access->scattered) {
+            dims[i] = -1;
+            continue;
+        }
+        const Access *first = first_of_group(choice, &groups, access);
+        dims[i] = first == access ? uncombined_dim(choice, access) : dims[first - choice->accesses];
     }
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         choice->accesses[i].along_kept = dims[i] >= 0;
@@ -394,14 +419,12 @@ void choose_accesses(Choice *choice) {
     for (uint32_t i = 0; i < choice->naccesses; i++)
         if (choice->accesses[i].scattered)
             follow_others(choice, &choice->accesses[i]);
+    func_walk(choice->func, collect_combining, choice);
     keep_combined_in_threads(choice);
+    Groups groups = {0};
     for (uint32_t i = 0; i < choice->naccesses; i++) {
-        Access *access = &choice->accesses[i];
-        for (uint32_t j = 0; j < i && !access->coalesced; j++)
-            if (same_group(access, &choice->accesses[j]))
-                access->coalesced = choice->accesses[j].coalesced;
-        if (!access->coalesced)
-            access->coalesced = group_layout(choice, access);
+        Access *access = &choice->accesses[i], *first = first_of_group(choice, &groups, access);
+        access->coalesced = first == access ? group_layout(choice, access) : first->coalesced;
     }
 }
 

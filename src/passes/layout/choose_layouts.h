@@ -32,7 +32,8 @@ typedef struct Choice {
     const Facts *facts;
     Access *accesses;
     uint32_t naccesses;
-    PtrMap access_of; /* op to Access */
+    PtrMap access_of;    /* op to Access */
+    VEC(Op *) combining; /* reductions, scans and products */
     /* By value id: */
     Value **values;
     uint32_t nvalues;

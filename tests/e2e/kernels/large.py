@@ -174,6 +174,13 @@ def masks_used_twice_in_a_loop(count):
                   block(1, "tl.store(b + at, sums)"))
 
 
+def searches(count):
+    """In a row that is loaded, each step from where the one before led; places are combined along the same dimension."""
+    return kernel(block(1, "x = tl.load(a + row)", "at = row * 0"),
+                  each(count, lambda i: (f"at = tl.where(tl.load(b + at + {i}, mask=at < n, other=0.0) < x, at + {i % 7}, at // 2)",)),
+                  block(1, "tl.store(a + row + tl.sum(at), tl.cumsum(at))"))
+
+
 def chosen(count):
     """All by indices from one tile, which also has other uses."""
     return kernel(block(1, "x = tl.load(a + row)", "y = x"), each(count, lambda i: (f"y += tl.gather(x, (row + {i}) % 1024, 0) * x",)),
@@ -203,6 +210,7 @@ SHAPES = [
     (masks_used_twice, 100, 512),
     (masks_used_twice_in_a_loop, 100, 512),
     (chosen, 800, 512),
+    (searches, 6000),
     (masked_copies, 2600),
     (sums_of_masked_loads, 1200),
     (masked_loads_in_a_loop, 1000),
