@@ -9,7 +9,7 @@ BuiltinHandler builtin_len, builtin_int, builtin_float, builtin_bool, builtin_st
     builtin_pymath;
 BuiltinHandler builtin_namedtuple, builtin_text_case, builtin_text_strip, builtin_text_affix,
     builtin_text_remove, builtin_text_replace, builtin_text_split, builtin_text_join,
-    builtin_text_find, builtin_text_is;
+    builtin_text_find, builtin_text_is, builtin_int_bits;
 BuiltinHandler builtin_type_predicate, builtin_identity, builtin_condition, builtin_dtype,
     builtin_block_type, builtin_constexpr_type, builtin_pointer_type, builtin_static_assert,
     builtin_static_print, builtin_triton_cdiv, builtin_next_power_of_2, builtin_get_int_dtype,

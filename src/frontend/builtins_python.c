@@ -103,6 +103,16 @@ Val builtin_int(Call *call) {
     return wrong(call, 0, "a finite number or the text of an int");
 }
 
+Val builtin_int_bits(Call *call) {
+    const BigInt big = val_as_big(call->e->arena, call->args[0]);
+    if (call_id(call) == BUILTIN_int_bit_length)
+        return val_int((Wide)big_bits(big));
+    Wide ones = 0;
+    for (uint32_t i = 0; i < big.count; i++)
+        ones += __builtin_popcount(big.limbs[i]);
+    return val_int(ones);
+}
+
 Val builtin_float(Call *call) {
     Val v = call->args[0];
     double f;

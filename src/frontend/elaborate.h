@@ -315,6 +315,7 @@ typedef enum BuiltinFlags {
     BUILTIN_OF_BLOCK_POINTER = 16, /* p.name(...) */
     BUILTIN_OF_DESCRIPTOR = 32,    /* desc.name(...) */
     BUILTIN_OF_TEXT = 128,         /* s.name(...) of strings */
+    BUILTIN_OF_INT = 1024,         /* i.name(...) of compile-time integers */
     BUILTIN_HOST = 512,    /* a row of objects.def: of functions evaluated at compile time */
     BUILTIN_OBJECTS = 256, /* takes lists and dictionaries as they are; others get tuples */
     BUILTIN_MUST_USE = 64, /* a call whose result is thrown away is an error */

@@ -507,6 +507,11 @@ static bool block_has_attribute(Val base, Str name) {
                                is_descriptor ? BUILTIN_OF_DESCRIPTOR : BUILTIN_OF_BLOCK_POINTER);
 }
 
+static const Builtin *int_method(Val base, Str name) {
+    const bool is_int = base.kind == VAL_BOOL || base.kind == VAL_INT || base.kind == VAL_BIGINT;
+    return is_int ? builtin_find_method(name, BUILTIN_OF_INT) : NULL;
+}
+
 bool elab_has_attribute(Elab *e, Val base, Str name) {
     Val field;
     if (field_of(base, name, &field))
@@ -536,7 +541,8 @@ bool elab_has_attribute(Elab *e, Val base, Str name) {
         return str_is(name, "value") || str_is(name, "type") ||
                builtin_find_method(name, BUILTIN_OF_TEXT);
     default:
-        return is_constexpr_number(base) && (str_is(name, "value") || str_is(name, "type"));
+        return is_constexpr_number(base) &&
+               (str_is(name, "value") || str_is(name, "type") || int_method(base, name));
     }
 }
 
@@ -588,10 +594,14 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name) {
         if (row)
             return method_of(e, base, (Val){.kind = VAL_BUILTIN, .builtin = row});
         /* fall through */
-    case VAL_NONE:
     case VAL_BOOL:
     case VAL_INT:
     case VAL_BIGINT:
+        row = int_method(base, name);
+        if (row)
+            return method_of(e, base, (Val){.kind = VAL_BUILTIN, .builtin = row});
+        /* fall through */
+    case VAL_NONE:
     case VAL_FLOAT:
     case VAL_TUPLE:
     case VAL_LIST:

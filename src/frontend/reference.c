@@ -54,6 +54,7 @@ static const char *prefix_of(const Builtin *builtin) {
         if (builtin->modules & (uint32_t)table[i].module)
             return table[i].text;
     return builtin->flags & BUILTIN_OF_TEXT            ? "s."
+           : builtin->flags & BUILTIN_OF_INT           ? "i."
            : builtin->flags & BUILTIN_OF_DESCRIPTOR    ? "d."
            : builtin->flags & BUILTIN_OF_BLOCK_POINTER ? "b."
                                                        : "x.";

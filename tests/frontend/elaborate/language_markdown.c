@@ -50,6 +50,8 @@ static void print_builtin(const Signatures *signatures, const Builtin *builtin, 
         strbuf_printf(out, "%smethod of block pointers", separator);
     if (builtin->flags & BUILTIN_OF_TEXT)
         strbuf_printf(out, "%smethod of strings", separator);
+    if (builtin->flags & BUILTIN_OF_INT)
+        strbuf_printf(out, "%smethod of integers", separator);
     if (builtin->flags & BUILTIN_OF_DESCRIPTOR)
         strbuf_printf(out, "%smethod of descriptors", separator);
     strbuf_puts(out, " |\n");

@@ -49,6 +49,11 @@ def divided():
     return [(a / b, a // b, a % b) for a in floats for b in floats if b != 0] + [0 / -2**70, 0 / -3, -1 // 10.0**20]
 
 
+def bits():
+    numbers = [0, 1, -1, 7, 8, -8, 255, 256, 2**31, -2**31, 2**63 - 1, 2**63, -2**63, 2**64 - 1, 2**127, -2**127, 2**200 - 1, True, False]
+    return [(n.bit_length(), n.bit_count()) for n in numbers]
+
+
 def aliases():
     a = [1, 2]
     b = a
