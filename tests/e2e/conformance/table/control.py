@@ -234,6 +234,13 @@ def texts():
                      doc="language.md#strings", apart="of numbers and texts that are no constexprs" if name == "join" else "")
 
 
+def integers():
+    """Methods of integers, while a kernel is compiled."""
+    for name, bits in (("bit_length", 7), ("bit_count", 3)):
+        yield simple(f"integer {name}", f"n: tl.constexpr = 100\nk: tl.constexpr = n.value.{name}()\nr = x + k", lambda x, bits=bits: x + bits,
+                     builtins=(f"int_{name}",), doc="language.md#integers")
+
+
 OBJECTS = """
 @triton.constexpr_function
 def primes(n):
@@ -330,5 +337,5 @@ def pieces():
 
 
 def rows():
-    for part in (branches, loops, functions, classes, evaluated, objects, texts, hints, pieces):
+    for part in (branches, loops, functions, classes, evaluated, objects, texts, integers, hints, pieces):
         yield from part()
