@@ -191,6 +191,32 @@ const Layout *layout_insert_bits(Ctx *ctx, const Layout *layout, int first, int 
     return layout_get(ctx, &out);
 }
 
+/* The last basis of a register that is not zero, taken out; 0: there is none. */
+static uint32_t take_register(Layout *layout) {
+    for (int i = layout->bits[LAYOUT_REG] - 1; i >= 0; i--) {
+        const uint32_t basis = layout->basis[i];
+        if (!basis)
+            continue;
+        const int behind = layout_in_bits(layout) - i - 1;
+        memmove(layout->basis + i, layout->basis + i + 1, (size_t)behind * sizeof *layout->basis);
+        layout->bits[LAYOUT_REG]--;
+        return basis;
+    }
+    return 0;
+}
+
+const Layout *layout_halves(Ctx *ctx, const Layout *layout) {
+    Layout out = *layout_drop_bits(ctx, layout, 1);
+    for (int dim = LAYOUT_LANE; dim <= LAYOUT_WARP; dim++)
+        for (int i = 0; i < layout->bits[dim]; i++)
+            if (layout_bases(layout, (LayoutDim)dim)[i] == 1) {
+                const uint32_t basis = take_register(&out);
+                const int first = (int)(layout_bases(&out, (LayoutDim)dim) - out.basis);
+                out.basis[first + i] = basis;
+            }
+    return layout_get(ctx, &out);
+}
+
 uint32_t layout_dim_mask(int rank, const int64_t *shape, int axis) {
     uint32_t ones = (uint32_t)(shape[axis] - 1);
     return ones << first_index_bit(rank, shape, axis);

@@ -82,6 +82,10 @@ uint32_t layout_registers_in_part(const Layout *layout, int rank, const int64_t 
 uint32_t layout_dim_mask(int rank, const int64_t *shape, int axis);
 /* join: a new lowest dimension of size 2 held in the lowest register bit; split is its inverse. */
 const Layout *layout_join(Ctx *ctx, const Layout *layout);
+/* Of either half of a split where the operand lies in `layout`: in each thread it has both of those
+ * that it has one of. A lane or warp that told the two apart takes over what the last register told
+ * apart, so that threads hold no more elements than before. */
+const Layout *layout_halves(Ctx *ctx, const Layout *layout);
 
 /* Algebra on raw maps. */
 

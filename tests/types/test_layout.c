@@ -378,6 +378,25 @@ static void test_join(void **state) {
     }
 }
 
+/* Wherever the two halves lie, a thread holds as many elements of both as it held of the whole, and
+ * every element has its place. */
+static void test_halves(void **state) {
+    Ctx *ctx = *state;
+    Rng rng = {8};
+    static const uint8_t bits[LAYOUT_DIMS] = {3, 3, 2, 0};
+    for (int trial = 0; trial < 200; trial++) {
+        const Layout *l = random_permutation(ctx, &rng, bits, 8);
+        const Layout *pairs = layout_join(ctx, layout_halves(ctx, l));
+        for (int dim = 0; dim < LAYOUT_DIMS; dim++)
+            assert_int_equal(pairs->bits[dim], l->bits[dim]);
+        assert_true(layout_is_surjective(pairs));
+    }
+    Layout lanes = {.bits = {0, 3, 0}, .out_bits = 3, .basis = {1, 2, 4}};
+    const Layout *half = layout_halves(ctx, layout_get(ctx, &lanes));
+    assert_int_equal(half->bits[LAYOUT_LANE], 3); /* no register has anything to give */
+    assert_int_equal(layout_bases(half, LAYOUT_LANE)[0], 0);
+}
+
 static void test_interned(void **state) {
     Ctx *ctx = *state;
     Layout l = {.bits = {1, 5, 2}, .out_bits = 8, .basis = {1, 2, 4, 8, 16, 32, 64, 128}};
@@ -405,6 +424,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_blocked, setup_ctx, teardown_ctx),
         cmocka_unit_test_setup_teardown(test_transpose, setup_ctx, teardown_ctx),
         cmocka_unit_test_setup_teardown(test_drop_bits, setup_ctx, teardown_ctx),
+        cmocka_unit_test_setup_teardown(test_halves, setup_ctx, teardown_ctx),
         cmocka_unit_test_setup_teardown(test_join, setup_ctx, teardown_ctx),
         cmocka_unit_test_setup_teardown(test_interned, setup_ctx, teardown_ctx),
     };

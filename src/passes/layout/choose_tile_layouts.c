@@ -266,7 +266,7 @@ const Layout *choose_working_layout(const Choice *choice, const Op *op) {
 static const Layout *passed_on(Ctx *ctx, const Op *op, const Layout *operand) {
     const Layout *result = layout_of_result(ctx, op, operand);
     /* A split whose halves are in different threads: they are brought into one first. */
-    return result || op->code != OP_split ? result : layout_drop_bits(ctx, operand, 1);
+    return result || op->code != OP_split ? result : layout_halves(ctx, operand);
 }
 
 /* The store that alone takes what the op gives, by way of elementwise ops as narrow; NULL: none. */
@@ -551,7 +551,7 @@ static bool settle_as_asked(Choice *choice, const Value *value) {
         layout = layout_default_along(ctx, value->type, fastest, choice->num_warps);
     }
     if (op && op->code == OP_join)
-        layout = layout_join(ctx, layout_drop_bits(ctx, layout, 1));
+        layout = layout_join(ctx, layout_halves(ctx, layout));
     bool changed = settle(choice, value, layout);
     for (uint32_t i = 0; op && op->code == OP_split && i < op->nout; i++)
         changed |= settle(choice, &op->out[i], layout);
