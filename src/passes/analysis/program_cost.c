@@ -36,8 +36,8 @@ enum {
     WARP_CLOCKS = 50,    /* and for each of its warps */
 };
 
-/* Of latencies and of instructions: those that code generation moves, or makes none of. */
-static const double HIDDEN = 0.5, REMOVED = 0.8;
+/* Of latencies, what code generation does not hide. */
+static const double HIDDEN = 0.5;
 /* Between 1, the sum of what a program waits for and takes, and infinity, the larger one. */
 static const double NORM = 1.5;
 /* Of the registers that a thread would need, in those that it can have: what spills multiply. */
@@ -197,7 +197,7 @@ static double cost_of(const Func *func, const Walk *walk, double latency, int32_
     double schedulers = TARGET_PARTITIONS;
     const double parts[] = {
         rounds * alone,
-        PROGRAMS * REMOVED * spilled * walk->all.issue / schedulers,
+        PROGRAMS * spilled * walk->all.issue / schedulers,
         PROGRAMS * walk->all.memory,
         PROGRAMS * walk->all.special,
         PROGRAMS * walk->all.tensor,
