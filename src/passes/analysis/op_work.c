@@ -2,8 +2,10 @@
  *
  * What a lowering makes of an op is known to the lowering alone. Here it is taken to be what a
  * thread has registers for, with the few exceptions of the table's traits: tiles that only rename
- * registers are free, quotients by known numbers are products, narrow floats come in pairs. That is
- * enough to tell launches of one kernel apart, in which the same ops have other layouts. */
+ * registers are free, quotients by known numbers are products, narrow floats come in pairs;
+ * functions take what was counted of each, and indices that count up one for each run. That is
+ * enough to tell launches of one kernel apart, in which the same ops have other layouts
+ * (docs/performance.md has how near it comes to machine code). */
 #include "passes/analysis/op_work.h"
 #include "passes/rewrite.h"
 #include "target/wgmma.h"
@@ -318,7 +320,7 @@ static OpWork wgmma_work(const WorkContext *c, const Op *op) {
 static OpWork function_work(const WorkContext *c, const Function *function, double count,
                             double wide) {
     double clocks = figure(c, FIGURE_RATE_ISSUE) / figure(c, FIGURE_RATE_SPECIAL);
-    double special = function->special * (figure(c, FIGURE_LATENCY_SPECIAL));
+    double special = function->special * figure(c, FIGURE_LATENCY_SPECIAL);
     return (OpWork){.issue = count * function->ops * wide,
                     .special = count * function->special * c->warps * clocks / TARGET_PARTITIONS,
                     .latency = special + function->steps * wide * figure(c, FIGURE_LATENCY_ALU)};
