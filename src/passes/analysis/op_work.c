@@ -2,9 +2,12 @@
  *
  * What a lowering makes of an op is known to the lowering alone. Here it is taken to be what a
  * thread has registers for, with the few exceptions of the table's traits: tiles that only rename
- * registers are free, quotients by known numbers are products, narrow floats come in pairs. That is
- * enough to tell launches of one kernel apart, in which the same ops have other layouts. */
+ * registers are free, quotients by known numbers are products, narrow floats come in pairs;
+ * functions take what was counted of each, and indices that count up one for each run. That is
+ * enough to tell launches of one kernel apart, in which the same ops have other layouts
+ * (docs/performance.md has how near it comes to machine code). */
 #include "passes/analysis/op_work.h"
+#include "passes/rewrite.h"
 #include "target/wgmma.h"
 #include "types/lane_move.h"
 
@@ -17,12 +20,11 @@ enum {
     LONG_QUOTIENT_OPS = 6,     /* in 64 bits, beside the one in 32 that is mostly enough */
     CONSTANT_QUOTIENT_OPS = 3, /* the high half of a product, a shift, a sign */
     QUOTIENT_CLOCKS = 100,
-    FUNCTION_OPS = 3, /* around the special function unit: scaling, a fixed up range */
     ATOMIC_OPS = 3,
+    APART_CLOCKS = 20, /* from the first to the last warp that comes to a barrier */
     COPY_OPS = 14, /* of an asynchronous copy: two addresses, a mask, and the stage of its buffer */
     SHARED_OPS = 4,   /* of a load from a buffer: its address, by stage */
     SHARED_WIDTH = 4, /* registers of a shared access where rows lie so */
-    SCAN_OPS = 3,     /* of an element: there, across lanes, back */
     MMA_OPERANDS = 1, /* instructions beside an mma, of two, that bring its fragments */
 };
 
@@ -51,20 +53,37 @@ static double registers(const Type *type) {
 
 /* Global memory */
 
+/* Elements along a dimension to what a bit of lanes or registers moves to. */
+static int64_t step_along(const Type *type, uint32_t basis, int dim) {
+    uint32_t mask = layout_dim_mask(type->rank, type->shape, dim);
+    return mask ? (basis & mask) >> __builtin_ctz(mask) : 0;
+}
+
+/* Do lanes that differ in the bit have the same addresses? */
+static bool is_same(const Type *type, const ValueFacts *facts, uint32_t lane) {
+    for (int dim = 0; dim < type->rank; dim++)
+        if (step_along(type, lane, dim) >= facts->constant[dim])
+            return false;
+    return true;
+}
+
 /* Sectors of one access of a warp: runs of lanes along the dimension whose elements are
- * neighbours. */
+ * neighbours, as far as they are. */
 static double sectors_of(const WorkContext *c, const Value *ptr, double bytes) {
     const Type *type = ptr->type;
     if (!type_is_tile(type) || !type->layout)
         return 1;
     int fastest = facts_fastest_dim(c->facts, ptr);
-    uint32_t mask = fastest < 0 ? 0 : layout_dim_mask(type->rank, type->shape, fastest);
+    const ValueFacts *facts = facts_of(c->facts, ptr);
     const uint32_t *lanes = layout_bases(type->layout, LAYOUT_LANE);
     double run = bytes, runs = 1;
     for (int i = 0; i < type->layout->bits[LAYOUT_LANE]; i++) {
-        if (lanes[i] & mask)
+        int64_t step = fastest < 0 ? 0 : step_along(type, lanes[i], fastest);
+        if (is_same(type, facts, lanes[i]))
+            continue;
+        if (step && step < facts->contiguous[fastest])
             run *= 2;
-        else if (lanes[i])
+        else
             runs *= 2;
     }
     return runs * at_least(1, run / TARGET_SECTOR_BYTES);
@@ -147,31 +166,74 @@ static OpWork convert_work(const WorkContext *c, const Op *op) {
                     .latency = figure(c, FIGURE_LATENCY_SHUFFLE)};
 }
 
+/* Of an f32: instructions of machine code, those of them that go to the special function unit, and
+ * simple ones that depend on each other. What sixteen elements of a thread have more than four in
+ * code of ptxas 13 for sm_90a; of sines what angles take that are not large. */
+typedef struct Function {
+    OpCode code;
+    double ops, special, steps;
+} Function;
+
+static const Function functions[] = {
+    {OP_exp, 2, 1, 1},   {OP_exp2, 1, 1, 0},     {OP_log, 26, 0, 18},    {OP_log2, 27, 0, 18},
+    {OP_sin, 26, 0, 16}, {OP_cos, 26, 0, 16},    {OP_tanh, 14, 2, 6},    {OP_erf, 20, 1, 10},
+    {OP_erfc, 11, 1, 8}, {OP_gelu, 12, 1, 8},    {OP_sqrt, 4, 1, 3},     {OP_rsqrt, 4, 1, 3},
+    {OP_divf, 8, 1, 5},  {OP_sqrt_rn, 15, 1, 9}, {OP_divf_rn, 14, 1, 9}, {OP_remf, 28, 0, 14},
+};
+
+/* By a number from 1 on, which needs no care; by one for many elements, which is inverted once. */
+static Function quotient(const Op *op) {
+    if (value_is_uniform(op_in(op, 1)))
+        return (Function){OP_divf, 2, 0, 2};
+    if (divf_attrs(op)->from_one)
+        return divf_attrs(op)->flushed ? (Function){OP_divf, 2, 1, 1}
+                                       : (Function){OP_divf, 6, 1, 3};
+    return (Function){OP_divf, 8, 1, 5};
+}
+
+static bool function_of(const Op *op, Function *function) {
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (functions[i].code == op->code) {
+            *function = op->code == OP_divf ? quotient(op) : functions[i];
+            return true;
+        }
+    return false;
+}
+
 static double region_ops(const Op *op) {
     double ops = 0;
+    Function function;
     block_for_each (inner, op->regions[0])
-        ops += !op_has(inner, TERMINATOR);
+        if (!op_has(inner, TERMINATOR))
+            ops += function_of(inner, &function) ? function.ops : 1;
     return ops;
 }
 
-/* Steps by lanes that have different elements along the axis. */
-static int lane_steps(const Type *type, int axis) {
+/* Bits of lanes, or of a thread's registers, that move along the axis. */
+static int bits_along(const Type *type, LayoutDim of, int axis) {
     uint32_t mask = layout_dim_mask(type->rank, type->shape, axis);
-    const uint32_t *lanes = layout_bases(type->layout, LAYOUT_LANE);
-    int steps = 0;
-    for (int i = 0; i < type->layout->bits[LAYOUT_LANE]; i++)
-        steps += (lanes[i] & mask) != 0;
-    return steps;
+    const uint32_t *bases = layout_bases(type->layout, of);
+    int bits = 0;
+    for (int i = 0; i < type->layout->bits[of]; i++)
+        bits += (bases[i] & mask) != 0;
+    return bits;
+}
+
+static uint32_t words_of(const Op *op) {
+    uint32_t words = 0;
+    for (uint32_t i = 0; i < op->nin; i++)
+        words += (uint32_t)(type_element_bytes(op_in(op, i)->type) + 3) / 4;
+    return words;
 }
 
 static OpWork reduce_work(const WorkContext *c, const Op *op) {
     const Type *in = op_in(op, 0)->type;
     double ops = region_ops(op), kept = elements(op->out[0].type);
-    int steps = in->layout ? lane_steps(in, (int)reduce_attrs(op)->axis) : 0;
-    LaneReduction across = {
-        .results = (uint32_t)kept, .steps = (uint32_t)steps, .ops = (uint32_t)ops};
-    for (uint32_t i = 0; i < op->nin; i++)
-        across.words += (uint32_t)(type_element_bytes(op_in(op, i)->type) + 3) / 4;
+    int steps = in->layout ? bits_along(in, LAYOUT_LANE, (int)reduce_attrs(op)->axis) : 0;
+    LaneReduction across = {.results = (uint32_t)kept,
+                            .steps = (uint32_t)steps,
+                            .ops = (uint32_t)ops,
+                            .words = words_of(op)};
     uint32_t shared = lane_shared_steps(&across);
     LaneReductionWork work = lane_reduction_work(&across, shared);
     double clocks = ops * figure(c, FIGURE_LATENCY_ALU);
@@ -181,14 +243,22 @@ static OpWork reduce_work(const WorkContext *c, const Op *op) {
                     .latency = waits * figure(c, FIGURE_LATENCY_SHUFFLE) + (steps + 1) * clocks};
 }
 
+/* A thread goes through its elements of each line, lanes then scan what these came to, and it goes
+ * through them again with what stands before. */
 static OpWork scan_work(const WorkContext *c, const Op *op) {
     const Type *in = op_in(op, 0)->type;
-    double ops = region_ops(op), count = elements(in);
-    int steps = in->layout ? lane_steps(in, (int)scan_attrs(op)->axis) : 0;
+    double ops = region_ops(op), count = elements(in), words = words_of(op);
+    int axis = (int)scan_attrs(op)->axis;
+    int steps = in->layout ? bits_along(in, LAYOUT_LANE, axis) : 0;
+    double length = in->layout ? (double)(UINT32_C(1) << bits_along(in, LAYOUT_REG, axis)) : count;
+    double lines = at_least(1, count / length), shuffles = steps ? lines * (steps + 1) * words : 0;
+    double again = steps ? count * (ops + words) : 0;
     double clocks = ops * figure(c, FIGURE_LATENCY_ALU);
-    return (OpWork){.issue = count * (ops + 1) * SCAN_OPS,
-                    .latency =
-                        steps * (figure(c, FIGURE_LATENCY_SHUFFLE) + clocks) + count * clocks};
+    return (OpWork){.issue =
+                        (count - lines) * ops + shuffles + lines * steps * (ops + words) + again,
+                    .memory = shuffles * c->warps * WARP / figure(c, FIGURE_RATE_SHUFFLE),
+                    .latency = steps * (figure(c, FIGURE_LATENCY_SHUFFLE) + clocks) +
+                               (length + (steps ? 1 : 0)) * clocks};
 }
 
 /* Products */
@@ -247,12 +317,13 @@ static OpWork wgmma_work(const WorkContext *c, const Op *op) {
 
 /* Elements of tiles */
 
-static OpWork special_work(const WorkContext *c, double count, double wide) {
+static OpWork function_work(const WorkContext *c, const Function *function, double count,
+                            double wide) {
     double clocks = figure(c, FIGURE_RATE_ISSUE) / figure(c, FIGURE_RATE_SPECIAL);
-    return (OpWork){.issue = count * FUNCTION_OPS * wide,
-                    .special = count * c->warps * clocks / TARGET_PARTITIONS,
-                    .latency =
-                        figure(c, FIGURE_LATENCY_SPECIAL) + 2 * figure(c, FIGURE_LATENCY_ALU)};
+    double special = function->special * figure(c, FIGURE_LATENCY_SPECIAL);
+    return (OpWork){.issue = count * function->ops * wide,
+                    .special = count * function->special * c->warps * clocks / TARGET_PARTITIONS,
+                    .latency = special + function->steps * wide * figure(c, FIGURE_LATENCY_ALU)};
 }
 
 /* Of integers, or the rest of one. By a number that is known it is a product; in 64 bits it
@@ -269,16 +340,39 @@ static OpWork quotient_work(const WorkContext *c, const Op *op, double count) {
                                         (is_long ? 2 * figure(c, FIGURE_LATENCY_BRANCH) : 0))};
 }
 
+/* Of numbers that count up or stay as they are from register to register the first of a run is
+ * computed: accesses take addresses and masks of it. */
+static double distinct(const WorkContext *c, const Op *op) {
+    const Value *out = &op->out[0];
+    const Type *type = out->type;
+    double count = elements(type);
+    if (!type->layout || !dtype_is_int(type->dtype))
+        return count;
+    const ValueFacts *facts = facts_of(c->facts, out);
+    const uint32_t *registers = layout_bases(type->layout, LAYOUT_REG);
+    for (int i = 0; i < type->layout->bits[LAYOUT_REG]; i++) {
+        bool runs = registers[i] != 0;
+        for (int dim = 0; dim < type->rank && runs; dim++) {
+            int64_t step = step_along(type, registers[i], dim);
+            runs = step < facts->constant[dim] || step < facts->contiguous[dim];
+        }
+        if (runs)
+            count /= 2;
+    }
+    return at_least(1, count);
+}
+
 /* Scalars are computed once for a warp, mostly beside what it does for its lanes. */
 static OpWork element_work(const WorkContext *c, const Op *op) {
     const Type *type = op->nout ? op->out[0].type : NULL;
     double alu = figure(c, FIGURE_LATENCY_ALU);
     if (!type || !type_is_tile(type))
         return (OpWork){.issue = 0.25, .latency = alu};
-    double count = elements(type), bytes = type_element_bytes(type);
+    double count = distinct(c, op), bytes = type_element_bytes(type);
     double wide = bytes > 4 ? 2 : 1;
-    if (op_has(op, COST_SPECIAL | TRANSCENDENTAL))
-        return special_work(c, count, wide);
+    Function function;
+    if (function_of(op, &function))
+        return function_work(c, &function, count, wide);
     if (op_has(op, MAY_TRAP))
         return quotient_work(c, op, count);
     double packed = bytes < 4 && op_has(op, COST_FMA) ? 0.5 : 1;
@@ -290,6 +384,13 @@ static OpWork address_work(const WorkContext *c, const Op *op) {
     double count = elements(op->out[0].type);
     return (OpWork){.issue = count > 4 ? count / 4 : count,
                     .latency = 2 * figure(c, FIGURE_LATENCY_ALU)};
+}
+
+/* A warp need not wait for itself; several seldom arrive at once. */
+static OpWork barrier_work(const WorkContext *c) {
+    if (c->warps == 1)
+        return (OpWork){0};
+    return (OpWork){.issue = 1, .latency = figure(c, FIGURE_LATENCY_BARRIER) + APART_CLOCKS};
 }
 
 static bool is_free(const Op *op) {
@@ -336,7 +437,7 @@ OpWork op_work(const WorkContext *c, const Op *op) {
     case OP_addptr:
         return address_work(c, op);
     case OP_barrier:
-        return (OpWork){.issue = 1, .latency = figure(c, FIGURE_LATENCY_BARRIER)};
+        return barrier_work(c);
     case OP_map: {
         double ops = region_ops(op);
         return (OpWork){.issue = elements(op->out[0].type) * ops,

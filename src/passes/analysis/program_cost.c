@@ -30,14 +30,15 @@ enum {
     MOST_TRIPS = 256,
     UNKNOWN_TRIPS = 16, /* of a loop whose step is not known either, or that tests a condition */
     LOOP_CLOCKS = 10,   /* of an iteration beside its body */
-    SHORT_LOOP = 64,    /* instructions of a body that is unrolled */
+    SHORT_LOOP = 52, /* instructions of a body that is unrolled: of public kernels most of up to 50
+                        are by ptxas, and of seven above one */
     UNROLLED = 4,
     LAUNCH_CLOCKS = 300, /* from the end of one program to the start of the next */
     WARP_CLOCKS = 50,    /* and for each of its warps */
 };
 
-/* Of latencies and of instructions: those that code generation moves, or makes none of. */
-static const double HIDDEN = 0.5, REMOVED = 0.8;
+/* Of latencies, what code generation does not hide. */
+static const double HIDDEN = 0.5;
 /* Between 1, the sum of what a program waits for and takes, and infinity, the larger one. */
 static const double NORM = 1.5;
 /* Of the registers that a thread would need, in those that it can have: what spills multiply. */
@@ -197,7 +198,7 @@ static double cost_of(const Func *func, const Walk *walk, double latency, int32_
     double schedulers = TARGET_PARTITIONS;
     const double parts[] = {
         rounds * alone,
-        PROGRAMS * REMOVED * spilled * walk->all.issue / schedulers,
+        PROGRAMS * spilled * walk->all.issue / schedulers,
         PROGRAMS * walk->all.memory,
         PROGRAMS * walk->all.special,
         PROGRAMS * walk->all.tensor,
