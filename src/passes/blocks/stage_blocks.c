@@ -18,8 +18,9 @@
  * barriers, PTX of the source with effects) before that, it is waited for there: they may write
  * where it was loaded. The parity of the phase alternates from one time to the next, through the
  * loops around. A store is waited for at the end of the block that it stands in: until its buffer
- * was read, or, where the kernel goes on to tell others behind it, until memory has it, and all
- * threads with it.
+ * was read. Where the kernel goes on to tell others behind it, memory has it before that, and all
+ * threads know: behind the loops around in which it tells nobody, or where it does so in the
+ * store's block, or at the block's end; then its buffer is waited for at once.
  *
  * Copies are not ordered among each other. So a store waits for the ones before it through the same
  * parameter, but for those to other parts of one tensor: then only where its rows overlap, which
@@ -46,11 +47,12 @@ typedef struct Stored {
     const Op *copy;
 } Stored;
 
-/* A block access; of a store: what its copy is to have, and whether the program may tell others
- * behind it. */
+/* A block access; of a store: what its copy is to have, whether the program may tell others behind
+ * it, and the outermost loop around it in which it tells nobody; NULL: there is none. */
 typedef struct Access {
     Op *op;
     bool guarded, told;
+    Op *quiet;
 } Access;
 
 typedef struct Stage {
@@ -58,7 +60,8 @@ typedef struct Stage {
     Arena *arena;
     const Facts *facts;
     VEC(Access) accesses;
-    VEC(Stored) stored; /* so far, that memory may not have yet */
+    VEC(Stored) stored;   /* so far, that memory may not have yet */
+    const Block *ordered; /* where a store waited for all that was stored when it ran before */
 } Stage;
 
 /* Loads */
@@ -137,17 +140,34 @@ static bool waits_at_end(const Op *op) {
     return last->prev && last->prev->code == OP_store_wait;
 }
 
-static void wait_for_store(Op *store, bool told) {
-    if (told) {
-        Builder b = builder_after(store);
-        b.span = store->span;
-        build_store_wait(&b, 0, false);
+static void wait_until_read(Op *store, bool at_once) {
+    if (!at_once && waits_at_end(store))
+        return;
+    Builder b = at_once ? builder_after(store) : builder_before(store->block->last);
+    b.span = store->span;
+    build_store_wait(&b, 0, true);
+}
+
+static bool waits_for_memory(const Op *op) {
+    return op && op->code == OP_store_wait && !op_pending(op) && !store_wait_attrs(op)->read;
+}
+
+/* Memory has what was stored in front of `op`, and all threads know. */
+static void wait_for_memory(Op *op, Span span) {
+    if (waits_for_memory(op) || waits_for_memory(op->prev))
+        return;
+    Builder b = builder_before(op);
+    b.span = span;
+    build_store_wait(&b, 0, false);
+    if (op->code != OP_barrier)
         build_barrier(&b, false, false);
-    } else if (!waits_at_end(store)) {
-        Builder b = builder_before(store->block->last);
-        b.span = store->span;
-        build_store_wait(&b, 0, true);
-    }
+}
+
+/* Where memory has it at the latest: behind the loops in which nobody is told, else in front of
+ * what tells in the store's block, and at its end. */
+static Op *place_to_wait(Op *store, const Op *quiet) {
+    Op *release = quiet ? NULL : release_behind(store);
+    return quiet ? quiet->next : release ? release : store->block->last;
 }
 
 /* The value without leading dimensions of one element. */
@@ -221,8 +241,10 @@ static bool runs_again(const Op *store) {
 }
 
 /* Orders the store behind those before it through the same parameter, and behind itself where the
- * program runs it again. */
-static void wait_for_others(Stage *stage, Builder *b, const Op *store) {
+ * program runs it again: unless memory has it by then (`once`). Where one in front of it in its
+ * block, which runs as often, has waited for all, it waits for buffers alone, which others then may
+ * take. */
+static void wait_for_others(Stage *stage, Builder *b, const Op *store, bool once) {
     const Value *parameter = pointer_origin(op_in(store, 0));
     Value *meet = NULL;
     bool first = true, all = false;
@@ -235,8 +257,11 @@ static void wait_for_others(Stage *stage, Builder *b, const Op *store) {
         meet = first ? overlap : overlap && meet ? build_ori(b, meet, overlap) : NULL;
         first = false;
     }
-    if (all || (first && runs_again(store))) {
-        build_store_wait(b, 0, false);
+    bool again = first && !once && runs_again(store);
+    if (all || again) {
+        bool ordered = !all && stage->ordered == store->block;
+        build_store_wait(b, 0, ordered);
+        stage->ordered = store->block;
     } else if (meet) {
         Op *branch = build_if(b, meet, 0, NULL);
         Builder inside = builder_at_end(branch->regions[0]),
@@ -267,14 +292,24 @@ static void stage_store(Stage *stage, Access access) {
     Value *value = stored_value(&b, store, type);
     Value *buffer = build_local_alloc(&b, -1, 0, 0, type);
     build_local_store(&b, value, buffer, 0);
-    if (!access.told)
-        wait_for_others(stage, &b, store);
+    bool once = access.told && !access.quiet; /* before it runs again, memory has it */
+    wait_for_others(stage, &b, store, once);
     Op *copy = build_block_copy(&b, store, NULL, buffer, NULL, NULL);
     store_block_from_attrs(copy)->guarded = access.guarded;
-    if (!access.told)
-        vec_push(stage->arena, &stage->stored, ((Stored){pointer_origin(op_in(store, 0)), copy}));
-    wait_for_store(copy, access.told);
+    vec_push(stage->arena, &stage->stored, ((Stored){pointer_origin(op_in(store, 0)), copy}));
     op_remove(store);
+    if (access.told)
+        wait_for_memory(place_to_wait(copy, access.quiet), copy->span);
+    if (!waits_for_memory(copy->next))
+        wait_until_read(copy, once);
+}
+
+static Op *quiet_loop(const Op *op) {
+    Op *found = NULL;
+    for (Op *loop = op_loop_around(op); loop && !op_any(loop, releases, NULL);
+         loop = op_loop_around(loop))
+        found = loop;
+    return found;
 }
 
 /* Ops come in the order of the text: what tells others does so behind all stores before it, and
@@ -287,7 +322,8 @@ static bool collect(Op *op, void *user) {
             access->told = true;
     if (op_is_block_access(op) && !op_has(op, ATOMIC)) {
         bool told = around && op_any(around, releases, NULL);
-        vec_push(stage->arena, &stage->accesses, ((Access){op, needs_guard(stage, op), told}));
+        vec_push(stage->arena, &stage->accesses,
+                 ((Access){op, needs_guard(stage, op), told, quiet_loop(op)}));
     }
     return true;
 }

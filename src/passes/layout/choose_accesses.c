@@ -268,9 +268,11 @@ static int64_t access_cost(const Access *access, const Layout *layout) {
 /* What accesses of a group ask for together. */
 typedef struct Group {
     const Access *member;
-    int depth;       /* of loops in which those stand that decide */
-    bool along_kept; /* all go along what a reduction keeps */
-    int64_t bytes;   /* of the largest element */
+    int depth;          /* of loops in which those stand that decide */
+    bool along_kept;    /* all go along what a reduction keeps */
+    int64_t bytes;      /* of the largest element */
+    int warps_along;    /* the dimension along which warps lie first; -1: as accesses ask for */
+    int64_t most_warps; /* along it */
 } Group;
 
 static bool decides(const Group *group, const Access *access) {
@@ -296,6 +298,10 @@ static const Layout *layout_by(Choice *choice, const Group *group, int64_t vecto
                              .most_lanes = group->along_kept ? lanes_of_kept : 0,
                              .num_warps = choice->num_warps,
                              .warps_last = combined.axes | along_lines};
+    if (group->warps_along >= 0) {
+        wanted.warps_last = ~(1u << group->warps_along);
+        wanted.most_warps = group->most_warps;
+    }
     const Layout *layout = layout_coalesced(choice->ctx, &wanted);
     if (!combined.scan)
         return layout;
@@ -333,10 +339,53 @@ static int64_t group_cost(const Choice *choice, const Group *group, const Layout
     return cost;
 }
 
+/* Do warps share an axis along which elements are combined? */
+static bool warps_combine(const Layout *layout, const CombinedAxes *combined) {
+    const Type *type = combined->type;
+    uint32_t mask = 0;
+    for (int d = 0; d < type->rank; d++)
+        if (combined->axes >> d & 1)
+            mask |= layout_dim_mask(type->rank, type->shape, d);
+    for (int i = 0; i < layout->bits[LAYOUT_WARP]; i++)
+        if (layout_bases(layout, LAYOUT_WARP)[i] & mask)
+            return true;
+    return false;
+}
+
+/* `best`, or with warps shared out to dimensions otherwise if threads then hold less of what is
+ * repeated along others: sines of a row that all heads take each warp loads for itself where warps
+ * lie along the heads. Accesses must not cost more for it, and what is combined stays in warps. */
+static const Layout *with_less_repeated(Choice *choice, const Group *group, int64_t vector,
+                                        const Layout *best) {
+    enum { LEAST_SAVED = 16, ELEMENTS_SAVED = 4 }; /* instructions; elements for one */
+    const Type *type = group->member->type;
+    CombinedAxes combined = {.type = type};
+    func_walk(choice->func, collect_axes, &combined);
+    if (combined.scan || combined.product || block_multiplies(choice->func->body))
+        return best;
+    int64_t accesses = group_cost(choice, group, best);
+    int64_t least = choose_repeated_cost(choice, type, vector, best);
+    least -= max_i64(LEAST_SAVED, layout_owned_registers(best) / ELEMENTS_SAVED);
+    for (int d = 0; least > 0 && d < type->rank; d++)
+        for (int64_t warps = 2; warps <= choice->num_warps; warps *= 2) {
+            Group other = *group;
+            other.warps_along = d;
+            other.most_warps = warps;
+            const Layout *layout = layout_by(choice, &other, vector);
+            int64_t cost = choose_repeated_cost(choice, type, vector, layout);
+            if (cost < least && !warps_combine(layout, &combined) &&
+                group_cost(choice, group, layout) <= accesses) {
+                least = cost;
+                best = layout;
+            }
+        }
+    return best;
+}
+
 /* One layout for all accesses of this shape and dimension: by the widest of them, or by fewer
  * neighbours of a thread, where others than loads would take these in pieces. */
 static const Layout *group_layout(Choice *choice, const Access *member) {
-    Group group = {member, deciding_depth(choice, member), true, 1};
+    Group group = {member, deciding_depth(choice, member), true, 1, -1, 0};
     int64_t vector = 1;
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         const Access *other = &choice->accesses[i];
@@ -357,7 +406,7 @@ static const Layout *group_layout(Choice *choice, const Access *member) {
         if (group_cost(choice, &group, layout) < group_cost(choice, &group, best))
             best = layout;
     }
-    return best;
+    return with_less_repeated(choice, &group, vector, best);
 }
 
 /* An access without an order of its own follows the widest one of its shape. */

@@ -61,6 +61,10 @@ bool choose_prefers(const Choice *choice, const Access *access, const Layout *de
  * counted: home, a layout that each warp has by shuffling what it holds, or the coalesced one,
  * through shared memory. */
 const Layout *choose_to_write(const Choice *choice, const Access *access, const Layout *home);
+/* What threads hold, in `layout`, of what is repeated to tiles of this shape, and load or compute
+ * for it, in instructions; a thread has `vector` neighbours. */
+int64_t choose_repeated_cost(const Choice *choice, const Type *type, int64_t vector,
+                             const Layout *layout);
 /* Elements per instruction in this layout. */
 int choose_width(const Access *access, const Layout *layout);
 

@@ -119,6 +119,8 @@ const Layout *layout_coalesced(Ctx *ctx, const CoalescedShape *wanted) {
             if ((wanted->warps_last >> d & 1) != late || wanted->warps_never >> d & 1)
                 continue;
             warps[d] = min_i64(warps_left, room[d]);
+            if (!late && wanted->most_warps)
+                warps[d] = min_i64(warps[d], wanted->most_warps);
             warps_left /= warps[d];
         }
     if (rank > 1) {

@@ -32,6 +32,7 @@ typedef struct CoalescedShape {
     int64_t vector;
     int64_t lines;      /* 0: as 1 */
     int64_t most_lanes; /* along the fastest dimension; 0: as many as there are */
+    int64_t most_warps; /* along each dimension that is not in warps_last; 0: as lanes */
     int num_warps;
     unsigned warps_last, warps_never;
 } CoalescedShape;
