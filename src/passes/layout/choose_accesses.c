@@ -359,8 +359,7 @@ static const Layout *with_less_repeated(Choice *choice, const Group *group, int6
                                         const Layout *best) {
     enum { LEAST_SAVED = 16, ELEMENTS_SAVED = 4 }; /* instructions; elements for one */
     const Type *type = group->member->type;
-    CombinedAxes combined = {.type = type};
-    func_walk(choice->func, collect_axes, &combined);
+    CombinedAxes combined = combined_axes(choice, type);
     if (combined.scan || combined.product || block_multiplies(choice->func->body))
         return best;
     int64_t accesses = group_cost(choice, group, best);
