@@ -167,7 +167,7 @@ Val builtin_load(Call *call) {
         other = zeros(e, type, pointer);
     Value *ir = build_load(&e->builder, pointer.tile.ir, val_missing(mask) ? NULL : mask.tile.ir,
                            val_missing(other) ? NULL : other.tile.ir, cache, (EvictionPolicy)evict,
-                           is_volatile, 0, false, false, false);
+                           is_volatile, 0, false, false, false, 0);
     Val loaded = val_tile(ir, type);
     return is_bool ? op_to_bool(e, call->span, loaded) : loaded;
 }

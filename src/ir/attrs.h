@@ -100,7 +100,7 @@ typedef struct AttrInfo {
 const char *attr_name_text(AttrName name);
 
 /* EACH_ATTR(F, op, AT2(KIND, name, KIND2, name2)): F(op, 0, KIND, name) F(op, 1, KIND2, name2). */
-enum { OP_MAX_ATTRS = 7 };
+enum { OP_MAX_ATTRS = 8 };
 #define EACH_ATTR(F, op, at) EACH_ATTR_EXPANDED(F, op, ATTR_LIST_##at)
 #define EACH_ATTR_EXPANDED(...) EACH_ATTR_COUNTED(__VA_ARGS__)
 #define EACH_ATTR_COUNTED(F, op, count, ...) EACH_ATTR_##count(F, op, __VA_ARGS__)
@@ -112,6 +112,7 @@ enum { OP_MAX_ATTRS = 7 };
 #define ATTR_LIST_AT5(...) 5, __VA_ARGS__
 #define ATTR_LIST_AT6(...) 6, __VA_ARGS__
 #define ATTR_LIST_AT7(...) 7, __VA_ARGS__
+#define ATTR_LIST_AT8(...) 8, __VA_ARGS__
 #define EACH_ATTR_0(F, op, none)
 #define EACH_ATTR_1(F, op, k, n) F(op, 0, k, n)
 #define EACH_ATTR_2(F, op, k, n, k2, n2) EACH_ATTR_1(F, op, k, n) F(op, 1, k2, n2)
@@ -124,6 +125,8 @@ enum { OP_MAX_ATTRS = 7 };
     EACH_ATTR_5(F, op, k, n, k2, n2, k3, n3, k4, n4, k5, n5) F(op, 5, k6, n6)
 #define EACH_ATTR_7(F, op, k, n, k2, n2, k3, n3, k4, n4, k5, n5, k6, n6, k7, n7)                   \
     EACH_ATTR_6(F, op, k, n, k2, n2, k3, n3, k4, n4, k5, n5, k6, n6) F(op, 6, k7, n7)
+#define EACH_ATTR_8(F, op, k, n, k2, n2, k3, n3, k4, n4, k5, n5, k6, n6, k7, n7, k8, n8)           \
+    EACH_ATTR_7(F, op, k, n, k2, n2, k3, n3, k4, n4, k5, n5, k6, n6, k7, n7) F(op, 7, k8, n8)
 
 #define FIELD(op, index, kind, name) CTYPE_##kind name;
 #define OP(name, in, at, ...)                                                                      \

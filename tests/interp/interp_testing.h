@@ -66,7 +66,7 @@ static inline Value *kernel_pointers(Kernel *k, uint32_t i, int64_t n) {
 
 static inline Value *load_at(Kernel *k, Value *pointers, Value *mask, Value *other) {
     return build_load(&k->b, pointers, mask, other, CACHE_NONE, EVICT_NORMAL, false, 0, false,
-                      false, false);
+                      false, false, 0);
 }
 
 static inline void store_at(Kernel *k, Value *pointers, Value *value, Value *mask) {

@@ -348,7 +348,7 @@ static void step_load(Random *r) {
         other = pick_of(r, type_with_dtype(r->ctx, type, base->type->dtype));
     }
     add(r, build_load(&r->b, ptr, mask, other, CACHE_NONE, EVICT_NORMAL, false, 0, false, false,
-                      false));
+                      false, 0));
 }
 
 /* A block of a small tensor, which it may overlap in part or not at all. */

@@ -5,6 +5,7 @@
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/schedule.h"
 #include "codegen/llvm/split_blocks.h"
+#include "codegen/llvm/stream.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
@@ -131,6 +132,7 @@ bool llvm_pipeline_run(Cg *cg) {
     if (!run_passes(cg, cg->machine, route.passes))
         return false;
     schedule_function(cg);
+    stream_function(cg);
     if (route.back_end == LLVMCodeGenLevelDefault)
         anchor_sums(cg, size_of_code(cg).addresses >= MANY_ADDRESSES);
     split_blocks(cg);

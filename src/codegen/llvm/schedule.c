@@ -38,11 +38,16 @@ typedef struct Schedule {
     Arena *arena;
     PtrMap pending; /* instructions that may move and have no place yet */
     VEC(Lv) order, stack, loads, anchors;
-    unsigned access, delay;      /* kinds of metadata */
-    unsigned memory, convergent; /* kinds of attributes */
+    unsigned access, delay; /* kinds of metadata */
+    Purity purity;
 } Schedule;
 
-static bool call_is_pure(const Schedule *s, Lv call) {
+Purity purity_kinds(void) {
+    return (Purity){.memory = LLVMGetEnumAttributeKindForName("memory", 6),
+                    .convergent = LLVMGetEnumAttributeKindForName("convergent", 10)};
+}
+
+static bool call_is_pure(const Purity *s, Lv call) {
     Lv callee = LLVMGetCalledValue(call);
     if (!LLVMIsAFunction(callee))
         return false;
@@ -52,9 +57,9 @@ static bool call_is_pure(const Schedule *s, Lv call) {
            !LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, s->convergent);
 }
 
-static bool is_pure(const Schedule *s, Lv inst) {
+bool inst_is_pure(const Purity *purity, Lv inst) {
     if (LLVMIsACallInst(inst))
-        return call_is_pure(s, inst);
+        return call_is_pure(purity, inst);
     return LLVMIsABinaryOperator(inst) || LLVMIsACastInst(inst) || LLVMIsACmpInst(inst) ||
            LLVMIsAUnaryOperator(inst) || LLVMIsASelectInst(inst) ||
            LLVMIsAGetElementPtrInst(inst) || LLVMIsAExtractElementInst(inst) ||
@@ -63,7 +68,7 @@ static bool is_pure(const Schedule *s, Lv inst) {
 }
 
 static bool may_move(const Schedule *s, Lv inst) {
-    return LLVMGetMetadata(inst, s->delay) || is_pure(s, inst);
+    return LLVMGetMetadata(inst, s->delay) || inst_is_pure(&s->purity, inst);
 }
 
 static bool is_pending(const Schedule *s, Lv value) {
@@ -156,8 +161,7 @@ void schedule_function(Cg *cg) {
         .pending = {.arena = cg->arena},
         .access = mark_kind(cg, access_mark),
         .delay = mark_kind(cg, delay_mark),
-        .memory = LLVMGetEnumAttributeKindForName("memory", 6),
-        .convergent = LLVMGetEnumAttributeKindForName("convergent", 10),
+        .purity = purity_kinds(),
     };
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(cg->llvm);
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(cg->fn); block;

@@ -7,6 +7,7 @@
  * Elements narrower than 32 bits travel packed. */
 #include "codegen/memory/access.h"
 #include "codegen/llvm/schedule.h"
+#include "codegen/llvm/stream.h"
 #include "codegen/lowerings.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
@@ -140,12 +141,20 @@ static LLVMTypeRef vector_of(LLVMTypeRef element, uint32_t width) {
     return width == 1 ? element : LLVMVectorType(element, width);
 }
 
+/* Says what orders the loads of a block. */
+static void mark_load(Cg *cg, const Access *access, Lv load) {
+    if (access->space != SPACE_GLOBAL || access->is_volatile)
+        return;
+    schedule_mark(cg, load, access->may_delay);
+    if (access->under_way)
+        stream_mark(cg, load, access->under_way);
+}
+
 static void load_plain(Cg *cg, const Access *access, Lv *out) {
     LLVMTypeRef element = cg_memory_type(cg, access->dtype);
     Lv load = LLVMBuildLoad2(cg->b, vector_of(element, access->width), access->pointer, "");
     LLVMSetAlignment(load, access->width * (unsigned)dtype_bytes(access->dtype));
-    if (access->space == SPACE_GLOBAL)
-        schedule_mark(cg, load, access->may_delay);
+    mark_load(cg, access, load);
     for (uint32_t i = 0; i < access->width; i++) {
         Lv x = access->width == 1 ? load : LLVMBuildExtractElement(cg->b, load, cg_i32(cg, i), "");
         out[i] = cg_from_memory(cg, access->dtype, x);
@@ -208,8 +217,7 @@ static void load_asm(Cg *cg, const Access *access, const Lv *other, Lv *out) {
         p.words == 1 ? p.word : LLVMStructTypeInContext(cg->llvm, words, p.words, false);
     Lv loaded = cg_asm(cg, result, text.ptr, constraints.ptr, inputs.args, inputs.count,
                        access->is_volatile ? ASM_EFFECTS : ASM_READS);
-    if (access->space == SPACE_GLOBAL && !access->is_volatile)
-        schedule_mark(cg, loaded, access->may_delay);
+    mark_load(cg, access, loaded);
     for (unsigned i = 0; i < p.words; i++) {
         Lv word = p.words == 1 ? loaded : LLVMBuildExtractValue(cg->b, loaded, i, "");
         unpack(cg, &p, access->dtype, word, out + i * p.per_word);

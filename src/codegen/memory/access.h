@@ -14,7 +14,8 @@ typedef struct Access {
     CacheModifier cache;
     EvictionPolicy evict;
     bool is_volatile;
-    bool may_delay; /* of a load: see schedule.c */
+    bool may_delay;    /* of a load: see schedule.c */
+    int64_t under_way; /* of a load: see stream.c; 0: it stays */
 } Access;
 void cg_load(Cg *cg, const Access *access, const Lv *other, Lv *out);
 void cg_store(Cg *cg, const Access *access, const Lv *values);

@@ -38,7 +38,8 @@ void lower_load(Cg *cg, const Op *op) {
                           .cache = attrs->cache,
                           .evict = attrs->evict,
                           .is_volatile = attrs->is_volatile,
-                          .may_delay = attrs->may_delay},
+                          .may_delay = attrs->may_delay,
+                          .under_way = attrs->under_way},
                 other, out + reg);
     }
     if (handed)

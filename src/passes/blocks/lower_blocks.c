@@ -126,7 +126,7 @@ static void lower_access(Op *op) {
                         ? rewrite_float(&l.b, tile, attrs->padding == PADDING_NAN ? (double)NAN : 0)
                         : rewrite_int(&l.b, tile, 0);
         rewrite_replace(op, build_load(&l.b, pointers, mask, other, attrs->cache, attrs->evict,
-                                       attrs->is_volatile, 0, false, false, false));
+                                       attrs->is_volatile, 0, false, false, false, 0));
         return;
     }
     if (op->code == OP_store_block)

@@ -454,6 +454,18 @@ static uint32_t warp_bits_of_axis(const Op *op) {
     return (held & mask) >> __builtin_ctz(mask);
 }
 
+int64_t reduce_bits_of_threads(const Op *reduce) {
+    const Type *type = op_in(reduce, 0)->type;
+    uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)reduce_attrs(reduce)->axis);
+    const Layout *layout = type->layout;
+    int held = layout->bits[LAYOUT_REG];
+    int threads_end = held + layout->bits[LAYOUT_LANE] + layout->bits[LAYOUT_WARP];
+    uint32_t threads = 0, registers = 0;
+    for (int bit = 0; bit < threads_end; bit++)
+        *(bit < held ? &registers : &threads) |= layout->basis[bit] & mask;
+    return threads & registers || !threads ? 0 : threads >> __builtin_ctz(mask);
+}
+
 uint32_t reduce_crossing_bits(const Op *op) {
     return op->code == OP_reduce ? warp_bits_of_axis(op) & ~(uint32_t)reduce_attrs(op)->keep : 0;
 }

@@ -95,6 +95,9 @@ const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *sca
 /* Bits of the axis of a reduce that warps hold and it does not keep, as in attribute `keep`; 0 for
  * other ops, and without layouts. */
 uint32_t reduce_crossing_bits(const Op *op);
+/* Index bits of a reduction's axis that lanes and warps hold, and registers do not; 0: some both.
+ */
+int64_t reduce_bits_of_threads(const Op *reduce);
 /* Of a reduction with such bits: what of the axis each warp leaves to be combined with what other
  * warps have, as in `keep`. Where the order is fixed that is all from the highest of them down. */
 uint32_t reduce_kept_by_warps(const Op *op);

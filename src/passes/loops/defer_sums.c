@@ -54,19 +54,6 @@ static bool sums_axis(const Op *reduce, const Op *add) {
     return combine && combine->code == add->code;
 }
 
-/* Index bits of the axis that lanes and warps hold, and registers do not. */
-static int64_t bits_of_threads(const Op *reduce) {
-    const Type *type = op_in(reduce, 0)->type;
-    uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)reduce_attrs(reduce)->axis);
-    const Layout *layout = type->layout;
-    int held = layout->bits[LAYOUT_REG];
-    int threads_end = held + layout->bits[LAYOUT_LANE] + layout->bits[LAYOUT_WARP];
-    uint32_t threads = 0, registers = 0;
-    for (int bit = 0; bit < threads_end; bit++)
-        *(bit < held ? &registers : &threads) |= layout->basis[bit] & mask;
-    return threads & registers || !threads ? 0 : threads >> __builtin_ctz(mask);
-}
-
 /* What the sum so far is multiplied by; false: something else becomes of it. */
 static bool find_factor(Sum *sum, const Value *so_far) {
     const Value *arg = &sum->loop->regions[0]->args[sum->index];
@@ -107,7 +94,7 @@ static bool find_sum(Op *loop, uint32_t index, Sum *sum) {
             !sums_axis(reduce, add) || !find_factor(sum, op_in(add, 1 - i)))
             continue;
         sum->reduce = reduce;
-        sum->keep = bits_of_threads(reduce);
+        sum->keep = reduce_bits_of_threads(reduce);
         return sum->keep && !had_better_stay(loop, reduce);
     }
     return false;

@@ -53,7 +53,7 @@ static Value *load_where(Builder *b, const Op *load, const ValueMap *map, Value 
         on = build_splat(b, on, type_with_element(b->ctx, ptr->type, TYPE_NUMBER, DT_I1));
     mask = mask ? build_andi(b, mask, on) : on;
     return build_load(b, ptr, mask, other, load_attrs(load)->cache, load_attrs(load)->evict, false,
-                      load_attrs(load)->width, false, false, false);
+                      load_attrs(load)->width, false, false, false, 0);
 }
 
 static void clone_where(Builder *b, const Block *block, ValueMap *map, Value *on) {

@@ -157,7 +157,7 @@ static Op *as_line(const Pipelined *p, Op *load) {
                             type_get(ctx, type->kind, type->dtype, 1, &one, layout));
     }
     Value *line = build_load(&b, in[0], in[1], in[2], load_attrs(load)->cache,
-                             load_attrs(load)->evict, false, 1, false, false, false);
+                             load_attrs(load)->evict, false, 1, false, false, false, 0);
     Op *sum = build_reduce(&b, 1, &line, 0, 0);
     Builder region = builder_at_end(sum->regions[0]);
     region.span = load->span;

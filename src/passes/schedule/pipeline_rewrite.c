@@ -82,7 +82,7 @@ static Value *load_like(Builder *b, const Op *load, const ValueMap *map, Value *
     else
         mask = mask ? build_andi(b, mask, on) : on;
     return build_load(b, ptr, mask, other, load_attrs(load)->cache, load_attrs(load)->evict, false,
-                      load_attrs(load)->width, false, false, false);
+                      load_attrs(load)->width, false, false, false, 0);
 }
 
 /* A branch, of iterations that there are: past the end it might divide by zero. */

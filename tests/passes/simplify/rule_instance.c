@@ -53,7 +53,7 @@ static Value *load_name(RuleInstance *in, uint8_t slot, const Type *type) {
     if (type->kind == TYPE_POINTER)
         return pointer;
     return build_load(&in->builder, pointer, NULL, NULL, CACHE_NONE, EVICT_NORMAL, false, 0, false,
-                      false, false);
+                      false, false, 0);
 }
 
 static double random_float(RuleInstance *in) {
