@@ -137,12 +137,63 @@ static void anchor_block(Anchors *anchors, LLVMBasicBlockRef block) {
     }
 }
 
+/* Loops */
+
+/* Of the blocks in their order, in which a loop is all from its header to the last jump back. */
+typedef struct Loops {
+    LLVMBasicBlockRef *blocks;
+    uint32_t *last; /* of the loop that a block is the header of; 0: none */
+    uint32_t count;
+} Loops;
+
+static Loops find_loops(const Cg *cg) {
+    Loops loops = {.count = LLVMCountBasicBlocks(cg->fn)};
+    loops.blocks = ARENA_ARRAY(cg->arena, LLVMBasicBlockRef, loops.count);
+    loops.last = ARENA_ARRAY(cg->arena, uint32_t, loops.count);
+    LLVMGetBasicBlocks(cg->fn, loops.blocks);
+    PtrMap place = {.arena = cg->arena};
+    for (uint32_t at = 0; at < loops.count; at++) {
+        ptrmap_set(&place, loops.blocks[at], &loops.blocks[at]);
+        Lv jump = LLVMGetBasicBlockTerminator(loops.blocks[at]);
+        for (unsigned i = 0; i < LLVMGetNumSuccessors(jump); i++) {
+            LLVMBasicBlockRef *to = ptrmap_get(&place, LLVMGetSuccessor(jump, i));
+            if (to)
+                loops.last[to - loops.blocks] = at;
+        }
+    }
+    return loops;
+}
+
+/* Is there a loop that begins between the two? */
+static bool has_loop(const Loops *loops, uint32_t first, uint32_t last) {
+    for (uint32_t at = first; at <= last; at++)
+        if (loops->last[at])
+            return true;
+    return false;
+}
+
+static bool is_innermost(const Loops *loops, uint32_t block) {
+    for (uint32_t header = block + 1; header-- > 0;)
+        if (loops->last[header] && loops->last[header] >= block)
+            return !has_loop(loops, header + 1, loops->last[header]);
+    return false;
+}
+
+static bool has_nested(const Loops *loops) {
+    for (uint32_t at = 0; at < loops->count; at++)
+        if (loops->last[at] && has_loop(loops, at + 1, loops->last[at]))
+            return true;
+    return false;
+}
+
 void anchor_sums(const Cg *cg, bool everywhere) {
+    Loops loops = find_loops(cg);
+    bool nested = has_nested(&loops);
     Anchors anchors = {.builder = LLVMCreateBuilderInContext(cg->llvm),
                        .map = {.arena = cg->arena},
                        .everywhere = everywhere};
-    for (LLVMBasicBlockRef block = LLVMGetEntryBasicBlock(cg->fn); block;
-         block = everywhere ? LLVMGetNextBasicBlock(block) : NULL)
-        anchor_block(&anchors, block);
+    for (uint32_t at = 0; at < loops.count; at++)
+        if (at == 0 || everywhere || (nested && !is_innermost(&loops, at)))
+            anchor_block(&anchors, loops.blocks[at]);
     LLVMDisposeBuilder(anchors.builder);
 }

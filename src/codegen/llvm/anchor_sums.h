@@ -8,6 +8,8 @@
 /* Freezes sums of the entry block that are the program's own, where it begins in memory, wherever
  * another few instructions have passed since the last one. Those that are made of the thread's
  * number, or a constant away from others, stay visible to LLVM. No instruction of PTX comes of it.
+ * Where loops have loops in them all blocks but those of the innermost are as the entry block is: a
+ * persistent kernel begins anew with each tile.
  * `everywhere`: in all blocks, loops too, and of the thread's numbers what is made of quotients,
  * remainders and products of them, which are no constants apart any more. That costs small kernels
  * registers, and pays where there are many addresses: each is compared with each other. */

@@ -3,6 +3,7 @@
 #include "codegen/lowerings.h"
 #include "codegen/memory/access.h"
 #include "codegen/memory/matrix.h"
+#include "codegen/memory/shared_access.h"
 #include "codegen/memory/shared_pointer.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
@@ -30,57 +31,6 @@ void lower_local_view(Cg *cg, const Op *op) {
        first = cg_i32(cg, constant);
     Lv at = LLVMBuildGEP2(cg->b, cg->t_i8, base, &offset, 1, "");
     cg_new(cg, &op->out[0])[0] = LLVMBuildGEP2(cg->b, cg->t_i8, at, &first, 1, "");
-}
-
-/* How the registers of a distributed tile meet a buffer: per register the offset of its element, in
- * elements, and which registers form one access. */
-typedef struct SharedAccess {
-    const Plan *plan; /* of the map from (register, thread) to offsets */
-    uint32_t width;
-    const uint32_t
-        *order;     /* registers by groups of `width` with consecutive offsets; one per element */
-    uint32_t count; /* entries of `order` */
-} SharedAccess;
-
-static uint32_t registers_for(const Layout *map, uint32_t offset, bool *found) {
-    for (uint32_t reg = 0; reg < 1u << map->bits[LAYOUT_REG]; reg++)
-        if (layout_reg_image(map, reg) == offset) {
-            *found = true;
-            return reg;
-        }
-    return 0;
-}
-
-/* The width is as many low offset bits as registers alone decide, up to 16 bytes; `first` is added
- * to all offsets. */
-static SharedAccess shared_access(Cg *cg, const Layout *dist, const Layout *buffer, int bytes,
-                                  uint32_t first) {
-    const Layout *offsets = layout_compose(cg->ctx, layout_invert(cg->ctx, buffer), dist);
-    SharedAccess access = {.plan = cg_plan(cg, offsets), .width = 1};
-    uint32_t lead[5] = {0};
-    int bits = 0;
-    while ((2 << bits) * bytes <= 16 && bits < 4) {
-        bool found = false;
-        lead[bits] = registers_for(offsets, 1u << bits, &found);
-        if (!found || ((access.plan->thread_bits | first) >> bits & 1))
-            break;
-        bits++;
-    }
-    access.width = 1u << bits;
-    uint32_t *order = ARENA_ARRAY(cg->arena, uint32_t, access.plan->count);
-    for (uint32_t reg = 0; reg < access.plan->count; reg++) {
-        uint32_t low = layout_reg_image(offsets, reg) & (access.width - 1);
-        if (access.plan->rep[reg] != reg || low)
-            continue;
-        for (uint32_t i = 0; i < access.width; i++) {
-            uint32_t member = reg;
-            for (int bit = 0; bit < bits; bit++)
-                member ^= i >> bit & 1 ? lead[bit] : 0;
-            order[access.count++] = access.plan->rep[member];
-        }
-    }
-    access.order = order;
-    return access;
 }
 
 /* Of access `i` of those, in the part of the buffer that begins at offset `first`. */
@@ -228,7 +178,7 @@ static SharedMove move_of(Cg *cg, const Type *tile, const Value *buffer, const S
     SharedMove move = {.tile = tile, .base = cg_scalar(cg, buffer), .order = share->reg};
     move.first = layout_apply(layout_invert(cg->ctx, shared), share->first, 0, 0, 0);
     move.predicate = share->predicate;
-    move.access = shared_access(cg, share->layout, shared, type_element_bytes(tile), move.first);
+    move.access = cg_shared_access(cg, share->layout, shared, type_element_bytes(tile), move.first);
     return move;
 }
 
@@ -280,6 +230,6 @@ void lower_local_load(Cg *cg, const Op *op) {
     SharedMove move = {.tile = type, .base = cg_scalar(cg, op_in(op, 0)), .first = part.first};
     move.order = regs;
     move.access =
-        shared_access(cg, part.layout, buffer->layout, type_element_bytes(type), part.first);
+        cg_shared_access(cg, part.layout, buffer->layout, type_element_bytes(type), part.first);
     load_registers(cg, &move, cg_new(cg, &op->out[0]));
 }

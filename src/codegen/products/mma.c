@@ -18,6 +18,7 @@
 #include "codegen/products/mma.h"
 #include "codegen/lowerings.h"
 #include "codegen/memory/matrix.h"
+#include "codegen/memory/shared_access.h"
 #include "codegen/memory/shared_pointer.h"
 #include "codegen/products/dot_remark.h"
 #include "codegen/values/builder.h"
@@ -155,10 +156,11 @@ static bool is_multiplied(const Value *value) {
 }
 
 static bool is_operand_load(Cg *cg, const Op *op) {
-    MatrixLoad load;
+    MatrixLoad matrices;
+    WordLoad words;
     return op->code == OP_local_load && op->nin == 1 && type_element_bytes(op->out[0].type) <= 4 &&
-           cg_count(op->out[0].type) <= MAX_REGISTERS_OF_TILE &&
-           cg_find_matrix_load(cg, op, &load) && is_multiplied(&op->out[0]);
+           cg_count(op->out[0].type) <= MAX_REGISTERS_OF_TILE && is_multiplied(&op->out[0]) &&
+           (cg_find_matrix_load(cg, op, &matrices) || cg_find_word_load(cg, op, &words));
 }
 
 static bool is_renaming(const Op *op) {
@@ -350,28 +352,57 @@ static Name pointer_name(Piece *piece, Lv pointer) {
     return name;
 }
 
-static void put_load(Piece *piece, const Op *op) {
-    Cg *cg = piece->cg;
-    MatrixLoad load;
-    bool found = cg_find_matrix_load(cg, op, &load);
-    assert(found);
-    const LayoutMatrices *m = &load.matrices;
-    const Name *names = find_held(piece, &op->out[0])->names;
-    Lv base = cg_scalar(cg, op_in(op, 0));
-    int bytes = type_element_bytes(op->out[0].type);
+/* "[$130+512];", of the element in the buffer that `image` of the rows or registers is. */
+static void put_address(Piece *piece, const Op *op, const Plan *plan, uint32_t image) {
+    int64_t constant;
+    Lv base = cg_scalar(piece->cg, op_in(op, 0));
+    Lv pointer = cg_shared_offset(piece->cg, plan, base, type_element_bytes(op->out[0].type), image,
+                                  &constant);
+    strbuf_puts(&piece->text, ", [");
+    put_name(piece, pointer_name(piece, pointer));
+    strbuf_printf(&piece->text, "+%lld];\n\t", (long long)constant);
+}
+
+static void put_matrix_load(Piece *piece, const Op *op, const MatrixLoad *load, const Name *names) {
+    const LayoutMatrices *m = &load->matrices;
     uint32_t matrices = 1u << m->matrix_bits;
-    for (uint32_t i = 0; found && i < 1u << m->load_bits; i++) {
-        int64_t constant;
-        Lv pointer =
-            cg_shared_offset(cg, load.rows, base, bytes, cg_matrix_load_image(&load, i), &constant);
-        Name at = pointer_name(piece, pointer);
+    for (uint32_t i = 0; i < 1u << m->load_bits; i++) {
         strbuf_printf(&piece->text, "ldmatrix.sync.aligned.m8n8.x%u%s.shared.b16 ", matrices,
                       m->transposed ? ".trans" : "");
         put_names(piece, names + i * matrices, matrices);
-        strbuf_puts(&piece->text, ", [");
-        put_name(piece, at);
-        strbuf_printf(&piece->text, "+%lld];\n\t", (long long)constant);
+        put_address(piece, op, load->rows, cg_matrix_load_image(load, i));
     }
+}
+
+/* By neighbours in memory, which need not be neighbours in the registers. */
+static void put_word_load(Piece *piece, const Op *op, const WordLoad *load, const Name *names) {
+    const SharedAccess *access = &load->access;
+    uint32_t words = access->width / load->per_word;
+    for (uint32_t i = 0; i < access->count; i += access->width) {
+        Name loaded[4];
+        for (uint32_t k = 0; k < words; k++)
+            loaded[k] = names[access->order[i + k * load->per_word] / load->per_word];
+        strbuf_puts(&piece->text, words == 4   ? "ld.shared.v4.b32 "
+                                  : words == 2 ? "ld.shared.v2.b32 "
+                                               : "ld.shared.b32 ");
+        if (words == 1)
+            put_name(piece, loaded[0]);
+        else
+            put_names(piece, loaded, words);
+        put_address(piece, op, access->plan, cg_word_load_image(load, i));
+    }
+}
+
+static void put_load(Piece *piece, const Op *op) {
+    const Name *names = find_held(piece, &op->out[0])->names;
+    MatrixLoad matrices;
+    WordLoad words;
+    if (cg_find_matrix_load(piece->cg, op, &matrices))
+        put_matrix_load(piece, op, &matrices, names);
+    else if (cg_find_word_load(piece->cg, op, &words))
+        put_word_load(piece, op, &words, names);
+    else
+        assert(false && "a load that the piece cannot do");
     piece->loads = true;
 }
 
