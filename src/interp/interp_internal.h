@@ -158,24 +158,34 @@ struct Run {
 };
 
 /* Pointers carry the number of the array they came from, and how far they are from its beginning,
- * so that no overrun, to either side, reaches another array; the lowest bits are those of the
- * address, for alignment. What programs see as integers has no such number where the array was
+ * so that no overrun, to either side, reaches another array, nor does a stride that wrapped to a
+ * power of two, as numbers are apart by a prime; the lowest bits are those of the address, for
+ * alignment. What programs see as integers has no such number where the array was
  * given an address; pointers made of integers have none, and are looked up by address. The numbers
  * begin where no address of a 64-bit machine lies, and are few, so that integers of any kind are
  * hardly ever taken for one. */
-enum { POINTER_OFFSET_BITS = 40, POINTER_MAX_ARRAYS = 1 << 15, POINTER_FIRST_ARRAY = 0x9d7a53 };
+enum {
+    POINTER_OFFSET_BITS = 40,
+    POINTER_MAX_ARRAYS = 1 << 15,
+    POINTER_FIRST_ARRAY = 0x9d7a53,
+    POINTER_ARRAY_STEP = 97
+};
 static inline uint64_t array_pointer(const Run *run, uint32_t array, int64_t offset) {
     const uint64_t address = run->arrays[array].address;
     if (array >= POINTER_MAX_ARRAYS)
         return address + (uint64_t)offset;
-    const uint64_t number = POINTER_FIRST_ARRAY + array, middle = UINT64_C(1)
-                                                                  << (POINTER_OFFSET_BITS - 1);
+    const uint64_t number = POINTER_FIRST_ARRAY + (uint64_t)array * POINTER_ARRAY_STEP;
+    const uint64_t middle = UINT64_C(1) << (POINTER_OFFSET_BITS - 1);
     return (number << POINTER_OFFSET_BITS) + middle + address % 4096 + (uint64_t)offset;
 }
 /* The array that it carries the number of; UINT32_MAX: none. */
 static inline uint32_t pointer_array(const Run *run, uint64_t pointer) {
-    const uint64_t number = (pointer >> POINTER_OFFSET_BITS) - POINTER_FIRST_ARRAY;
-    return number < run->narrays && number < POINTER_MAX_ARRAYS ? (uint32_t)number : UINT32_MAX;
+    const uint64_t distance = (pointer >> POINTER_OFFSET_BITS) - POINTER_FIRST_ARRAY;
+    const uint64_t number = distance / POINTER_ARRAY_STEP;
+    return distance % POINTER_ARRAY_STEP == 0 && number < run->narrays &&
+                   number < POINTER_MAX_ARRAYS
+               ? (uint32_t)number
+               : UINT32_MAX;
 }
 /* As programs see it. */
 static inline uint64_t pointer_integer(const Run *run, uint64_t pointer) {

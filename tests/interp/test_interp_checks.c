@@ -117,6 +117,25 @@ static void test_partial_and_negative_elements(void **state) {
     }
 }
 
+/* A stride that wrapped to a power of two leads to no other array. */
+static void test_far_away(void **state) {
+    for (int bit = 36; bit < 61; bit++) {
+        float x[64] = {0}, z[64] = {0}, y;
+        TextRun t = text_begin("func @k(%x: ptr<f32>, %z: ptr<f32>, %y: ptr<f32>, %i: i64) {\n"
+                               "  %p = addptr %x, %i : ptr<f32>\n"
+                               "  %v = load %p : f32\n"
+                               "  store %y, %v\n"
+                               "  return\n"
+                               "}\n");
+        text_array(&t, x, sizeof x);
+        text_array(&t, z, sizeof z);
+        text_array(&t, &y, sizeof y);
+        text_int(&t, INT64_C(1) << bit);
+        assert_false(text_run(&t));
+        text_end(&t);
+    }
+}
+
 static void test_addresses_of_no_array(void **state) {
     int32_t y;
     TextRun t = text_begin("func @k(%y: ptr<i32>) {\n"
@@ -490,6 +509,7 @@ int main(void) {
         cmocka_unit_test(test_store_past_the_end),
         cmocka_unit_test(test_one_report_an_op_then_the_next_op),
         cmocka_unit_test(test_partial_and_negative_elements),
+        cmocka_unit_test(test_far_away),
         cmocka_unit_test(test_addresses_of_no_array),
         cmocka_unit_test(test_addresses_that_were_given),
         cmocka_unit_test(test_no_overrun_reaches_a_neighbour),
