@@ -115,7 +115,7 @@ typedef struct CombinedAxes {
 
 static bool collect_combining(Op *op, void *user) {
     Choice *choice = user;
-    if (op->code == OP_reduce || op->code == OP_scan || op->code == OP_dot)
+    if (op_has(op, COMBINES) || op->code == OP_dot)
         vec_push(choice->arena, &choice->combining, op);
     return true;
 }
