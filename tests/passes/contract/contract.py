@@ -21,7 +21,7 @@ TARGETS = ("sm_80", "sm_90a")
 COUNTS = ("runs", "changed", "argument_lists", "values", "equivalent", "different", "too long", "goes wrong", "stores nothing")
 LEAST = 0.9  # of the functions that a pass changed
 IDLE = ("unroll", "delay-loads", "rematerialise", "split-stores", "split-scans", "narrow-compares", "join-compares", "wait-stores", "split-exchanges", "own-loads", "carry-words",
-        "fence-copies")  # no kernel here makes them fire
+        "fence-copies", "carry-sums", "stream-loads")  # no kernel here makes them fire
 # Tiles that warpgroups multiply, for kernels whose tiles have these names: what the small cases do not reach.
 TILES = (({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64}, ["--num-warps", "8", "--num-stages", "3"]),
          ({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64}, ["--num-warps", "4", "--num-stages", "4"]),
