@@ -373,6 +373,7 @@ static OpWork element_work(const WorkContext *c, const Op *op) {
     Function function;
     if (function_of(op, &function))
         return function_work(c, &function, count, wide);
+    assert(!op_has(op, COST_SPECIAL | TRANSCENDENTAL)); /* each has a row of `functions` */
     if (op_has(op, MAY_TRAP))
         return quotient_work(c, op, count);
     double packed = bytes < 4 && op_has(op, COST_FMA) ? 0.5 : 1;
