@@ -38,15 +38,10 @@ static bool is_streamed(const Func *func, const Op *op) {
            !op_scratch_bytes(op, func->num_warps);
 }
 
-/* Do ops from the one that makes it to `end` alone take the value? */
-static bool is_taken_within(const Value *value, const Op *end) {
-    value_for_each_use (use, value) {
-        const Op *op = value->def->next;
-        while (op != end && op != use->user)
-            op = op->next;
-        if (op == end)
+static bool is_taken_within(const Value *value, const PtrSet *stretch) {
+    value_for_each_use (use, value)
+        if (!ptr_set_has(stretch, use->user))
             return false;
-    }
     return true;
 }
 
@@ -60,10 +55,13 @@ static uint64_t carried_registers(const Block *block) {
 static bool stream_stretch(const Func *func, Op *first, const Op *end) {
     uint64_t loaded = carried_registers(first->block) + RESERVE_SCALARS, held = loaded;
     uint32_t loads = 0;
+    PtrSet stretch = {.arena = &func_ctx(func)->scratch};
+    for (const Op *op = first; op != end; op = op->next)
+        ptr_set_add(&stretch, op);
     for (const Op *op = first; op != end; op = op->next)
         for (uint32_t i = 0; i < op->nout; i++) {
             uint64_t registers = pressure_in_thread(op->out[i].type);
-            if (!is_taken_within(&op->out[i], end))
+            if (!is_taken_within(&op->out[i], &stretch))
                 held += op_has(op, CHEAP) ? 0 : registers;
             else if (is_streamed(func, op) && ++loads)
                 loaded += registers;
@@ -96,5 +94,9 @@ static bool stream_block(const Func *func, Block *block) {
 }
 
 bool pass_stream_loads(Func *func) {
-    return stream_block(func, func->body);
+    Ctx *ctx = func_ctx(func);
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    bool changed = stream_block(func, func->body);
+    arena_rewind(&ctx->scratch, mark);
+    return changed;
 }
