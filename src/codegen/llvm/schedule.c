@@ -36,8 +36,8 @@ void schedule_mark(Cg *cg, Lv access, bool may_delay) {
 
 typedef struct Schedule {
     Arena *arena;
-    PtrMap pending; /* instructions that may move and have no place yet */
-    VEC(Lv) order, stack, loads, anchors;
+    InstOrder order;
+    VEC(Lv) loads, anchors;
     unsigned access, delay; /* kinds of metadata */
     Purity purity;
 } Schedule;
@@ -71,28 +71,50 @@ static bool may_move(const Schedule *s, Lv inst) {
     return LLVMGetMetadata(inst, s->delay) || inst_is_pure(&s->purity, inst);
 }
 
-static bool is_pending(const Schedule *s, Lv value) {
-    return ptrmap_get(&s->pending, value) != NULL;
+bool inst_is_pending(const InstOrder *order, Lv inst) {
+    return ptrmap_get(&order->pending, inst) != NULL;
 }
 
-/* Appends the instruction, after what it needs and has no place yet. */
-static void place(Schedule *s, Lv root) {
-    vec_push(s->arena, &s->stack, root);
-    while (s->stack.len) {
-        Lv inst = s->stack.data[s->stack.len - 1];
-        size_t before = s->stack.len;
-        bool placed = inst != root && !is_pending(s, inst);
+void inst_append(InstOrder *order, Lv inst) {
+    ptrmap_set(&order->pending, inst, NULL);
+    vec_push(order->arena, &order->placed, inst);
+}
+
+void inst_place(InstOrder *order, Lv root, void (*append)(void *user, Lv inst), void *user) {
+    bool stands = !inst_is_pending(order, root); /* where it is: its place is now */
+    vec_push(order->arena, &order->stack, root);
+    while (order->stack.len) {
+        Lv inst = order->stack.data[order->stack.len - 1];
+        size_t before = order->stack.len;
+        bool placed = !inst_is_pending(order, inst) && !(stands && inst == root);
         for (unsigned i = placed ? 0 : (unsigned)LLVMGetNumOperands(inst); i-- > 0;)
-            if (is_pending(s, LLVMGetOperand(inst, i)))
-                vec_push(s->arena, &s->stack, LLVMGetOperand(inst, i));
-        if (s->stack.len != before)
+            if (inst_is_pending(order, LLVMGetOperand(inst, i)))
+                vec_push(order->arena, &order->stack, LLVMGetOperand(inst, i));
+        if (order->stack.len != before)
             continue;
-        s->stack.len--;
-        if (placed)
-            continue;
-        ptrmap_set(&s->pending, inst, NULL);
-        vec_push(s->arena, &s->order, inst);
+        order->stack.len--;
+        if (!placed)
+            append(user, inst);
     }
+}
+
+void insts_move_to_end(LLVMBuilderRef builder, LLVMBasicBlockRef block, const Lv *insts,
+                       size_t count) {
+    /* At the block's end: before an instruction the builder would take over its source line. */
+    LLVMPositionBuilderAtEnd(builder, block);
+    for (size_t i = 0; i < count; i++) {
+        LLVMInstructionRemoveFromParent(insts[i]);
+        LLVMInsertIntoBuilder(builder, insts[i]);
+    }
+}
+
+static void append(void *user, Lv inst) {
+    Schedule *s = user;
+    inst_append(&s->order, inst);
+}
+
+static void place(Schedule *s, Lv root) {
+    inst_place(&s->order, root, append, s);
 }
 
 /* Appends the marked loads that `anchor` waits for. */
@@ -103,13 +125,14 @@ static void place_loads(Schedule *s, Lv anchor) {
     for (size_t at = first; at < s->loads.len; at++)
         for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(s->loads.data[at]); i++) {
             Lv in = LLVMGetOperand(s->loads.data[at], i);
-            if (!is_pending(s, in) || ptrmap_get(&seen, in))
+            if (!inst_is_pending(&s->order, in) || ptrmap_get(&seen, in))
                 continue;
             ptrmap_set(&seen, in, in);
             vec_push(s->arena, &s->loads, in);
         }
     for (size_t at = first + 1; at < s->loads.len; at++)
-        if (LLVMGetMetadata(s->loads.data[at], s->delay) && is_pending(s, s->loads.data[at]))
+        if (LLVMGetMetadata(s->loads.data[at], s->delay) &&
+            inst_is_pending(&s->order, s->loads.data[at]))
             place(s, s->loads.data[at]);
     s->loads.len = first;
 }
@@ -132,10 +155,10 @@ static void schedule_block(Schedule *s, LLVMBasicBlockRef block, LLVMBuilderRef 
     Lv terminator = LLVMGetBasicBlockTerminator(block), start = find_start(s, terminator);
     if (!start)
         return;
-    s->order.len = s->anchors.len = 0;
+    s->order.placed.len = s->anchors.len = 0;
     for (Lv inst = start; inst != terminator; inst = LLVMGetNextInstruction(inst))
         if (may_move(s, inst))
-            ptrmap_set(&s->pending, inst, inst);
+            ptrmap_set(&s->order.pending, inst, inst);
         else
             vec_push(s->arena, &s->anchors, inst);
     for (size_t i = 0; i < s->anchors.len; i++) {
@@ -144,21 +167,16 @@ static void schedule_block(Schedule *s, LLVMBasicBlockRef block, LLVMBuilderRef 
         place(s, s->anchors.data[i]);
     }
     for (Lv inst = start; inst != terminator; inst = LLVMGetNextInstruction(inst))
-        if (is_pending(s, inst))
+        if (inst_is_pending(&s->order, inst))
             place(s, inst);
-    vec_push(s->arena, &s->order, terminator);
-    /* At the block's end: before an instruction the builder would take over its source line. */
-    LLVMPositionBuilderAtEnd(builder, block);
-    vec_for_each (inst, &s->order) {
-        LLVMInstructionRemoveFromParent(*inst);
-        LLVMInsertIntoBuilder(builder, *inst);
-    }
+    vec_push(s->arena, &s->order.placed, terminator);
+    insts_move_to_end(builder, block, s->order.placed.data, s->order.placed.len);
 }
 
 void schedule_function(Cg *cg) {
     Schedule s = {
         .arena = cg->arena,
-        .pending = {.arena = cg->arena},
+        .order = {.arena = cg->arena, .pending = {.arena = cg->arena}},
         .access = mark_kind(cg, access_mark),
         .delay = mark_kind(cg, delay_mark),
         .purity = purity_kinds(),

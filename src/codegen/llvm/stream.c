@@ -38,10 +38,9 @@ typedef struct Stream {
     const Purity *purity;
     unsigned mark;
     LLVMTargetDataRef data;
-    PtrMap pending; /* instructions that have no place yet: those of the stretch, and ones of the
-                       block behind it that may move */
-    PtrMap left;    /* uses of each that have none, and 1 */
-    VEC(Lv) order, stack, ready, roots, result;
+    InstOrder order; /* of the stretch, and of those behind it in the block that may move */
+    PtrMap left;     /* uses of each that have no place yet, and 1 */
+    VEC(Lv) ready, roots, result;
 } Stream;
 
 static bool is_streamed(const Stream *s, Lv inst) {
@@ -61,7 +60,7 @@ static bool may_move(const Stream *s, Lv inst) {
 }
 
 static bool is_pending(const Stream *s, Lv value) {
-    return ptrmap_get(&s->pending, value) != NULL;
+    return inst_is_pending(&s->order, value);
 }
 
 static uintptr_t count_uses(Lv value) {
@@ -90,8 +89,7 @@ static bool is_ready(const Stream *s, Lv inst) {
 }
 
 static void append(Stream *s, Lv inst) {
-    ptrmap_set(&s->pending, inst, NULL);
-    vec_push(s->arena, &s->order, inst);
+    inst_append(&s->order, inst);
     for (int i = 0; i < LLVMGetNumOperands(inst); i++) {
         Lv in = LLVMGetOperand(inst, (unsigned)i);
         uintptr_t left = (uintptr_t)ptrmap_get(&s->left, in);
@@ -118,25 +116,19 @@ static void append_ready(Stream *s, Lv inst) {
     }
 }
 
-/* Appends the instruction, behind what it needs and has no place yet. */
+static void append_alone(void *user, Lv inst) {
+    append(user, inst);
+}
+
+static void append_eagerly(void *user, Lv inst) {
+    append(user, inst);
+    if (is_streamed(user, inst))
+        append_ready(user, inst);
+}
+
 static void place(Stream *s, Lv root, bool eager) {
-    vec_push(s->arena, &s->stack, root);
-    while (s->stack.len) {
-        Lv inst = s->stack.data[s->stack.len - 1];
-        size_t before = s->stack.len;
-        bool placed = !is_pending(s, inst);
-        for (unsigned i = placed ? 0 : (unsigned)LLVMGetNumOperands(inst); i-- > 0;)
-            if (is_pending(s, LLVMGetOperand(inst, i)))
-                vec_push(s->arena, &s->stack, LLVMGetOperand(inst, i));
-        if (s->stack.len != before)
-            continue;
-        s->stack.len--;
-        if (placed)
-            continue;
-        append(s, inst);
-        if (eager && is_streamed(s, inst))
-            append_ready(s, inst);
-    }
+    if (is_pending(s, root))
+        inst_place(&s->order, root, eager ? append_eagerly : append_alone, s);
 }
 
 /* Registers of what is loaded. */
@@ -168,10 +160,10 @@ static bool may_come_early(const Stream *s, Lv inst) {
 static size_t order_by_use(Stream *s, Lv *insts, size_t count, size_t behind) {
     for (size_t i = 0; i < count + behind; i++)
         if (i < count || may_come_early(s, insts[i])) {
-            ptrmap_set(&s->pending, insts[i], insts[i]);
+            ptrmap_set(&s->order.pending, insts[i], insts[i]);
             ptrmap_set(&s->left, insts[i], (void *)(count_uses(insts[i]) + 1));
         }
-    s->order.len = s->roots.len = 0;
+    s->order.placed.len = s->roots.len = 0;
     for (size_t i = 0; i < count; i++)
         if (is_taken_behind(s, insts[i]))
             vec_push(s->arena, &s->roots, insts[i]);
@@ -179,22 +171,21 @@ static size_t order_by_use(Stream *s, Lv *insts, size_t count, size_t behind) {
         place(s, *root, true);
     for (size_t i = 0; i < count; i++)
         place(s, insts[i], true);
-    size_t ordered = s->order.len;
+    size_t ordered = s->order.placed.len;
     for (size_t i = count; i < count + behind; i++)
         if (is_pending(s, insts[i]) || !may_come_early(s, insts[i])) {
-            ptrmap_set(&s->pending, insts[i], NULL);
-            vec_push(s->arena, &s->order, insts[i]);
+            inst_append(&s->order, insts[i]);
         }
-    assert(s->order.len == count + behind);
-    memcpy(insts, s->order.data, (count + behind) * sizeof *insts);
+    assert(s->order.placed.len == count + behind);
+    memcpy(insts, s->order.placed.data, (count + behind) * sizeof *insts);
     return ordered;
 }
 
 /* Moves loads in front, so that as many registers as they say are under way. */
 static void load_ahead(Stream *s, Lv *insts, size_t count) {
     for (size_t i = 0; i < count; i++)
-        ptrmap_set(&s->pending, insts[i], insts[i]);
-    s->order.len = 0;
+        ptrmap_set(&s->order.pending, insts[i], insts[i]);
+    s->order.placed.len = 0;
     int64_t under_way = 0;
     for (size_t i = 0, next = 0; i < count; i++) {
         if (is_streamed(s, insts[i]))
@@ -209,7 +200,7 @@ static void load_ahead(Stream *s, Lv *insts, size_t count) {
         }
         place(s, insts[i], false);
     }
-    memcpy(insts, s->order.data, count * sizeof *insts);
+    memcpy(insts, s->order.placed.data, count * sizeof *insts);
 }
 
 /* How many instructions the stretch has then. */
@@ -238,14 +229,11 @@ static void stream_block(Stream *s, LLVMBasicBlockRef block, LLVMBuilderRef buil
         i = start + order_stretch(s, s->result.data + start, i - start, s->result.len - i);
         start = i + 1;
     }
-    /* At the block's end: before an instruction the builder would take over its source line. */
-    LLVMPositionBuilderAtEnd(builder, block);
-    for (size_t i = 0; i < s->result.len && any; i++) {
-        if (LLVMIsAPHINode(s->result.data[i]))
-            continue;
-        LLVMInstructionRemoveFromParent(s->result.data[i]);
-        LLVMInsertIntoBuilder(builder, s->result.data[i]);
-    }
+    size_t phis = 0;
+    while (phis < s->result.len && LLVMIsAPHINode(s->result.data[phis]))
+        phis++;
+    if (any)
+        insts_move_to_end(builder, block, s->result.data + phis, s->result.len - phis);
 }
 
 void stream_function(Cg *cg) {
@@ -255,7 +243,7 @@ void stream_function(Cg *cg) {
         .purity = &purity,
         .mark = mark_kind(cg),
         .data = LLVMGetModuleDataLayout(cg->module),
-        .pending = {.arena = cg->arena},
+        .order = {.arena = cg->arena, .pending = {.arena = cg->arena}},
         .left = {.arena = cg->arena},
     };
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(cg->llvm);
