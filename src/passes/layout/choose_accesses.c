@@ -19,8 +19,7 @@ enum {
     MAX_THREAD_BYTES = 64,       /* of consecutive elements of the widest type */
     SHARED_ROUND_TRIP_COST = 32, /* barrier and latency, in instructions */
     SECTOR_COST = 2,             /* of one that is written in parts, in instructions */
-    MEETING_COST = 4,  /* times an exchange, where without it no warp would wait for the others */
-    FOLLOWED_OPS = 64, /* that are computed from what is loaded */
+    MEETING_COST = 4, /* times an exchange, where without it no warp would wait for the others */
     USUAL_TRIP_BITS = 8
 };
 
@@ -102,10 +101,6 @@ static bool count_access(Op *op, void *user) {
     return true;
 }
 
-static bool same_dimensions(const Type *a, const Type *b) {
-    return a->rank == b->rank && memcmp(a->shape, b->shape, sizeof a->shape) == 0;
-}
-
 typedef struct CombinedAxes {
     const Type *type;
     unsigned axes;  /* that are reduced or scanned */
@@ -125,8 +120,8 @@ static CombinedAxes combined_axes(const Choice *choice, const Type *type) {
     vec_for_each (each, &choice->combining) {
         const Op *op = *each;
         if (op->code == OP_dot) {
-            combined.product |= same_dimensions(op->out[0].type, type);
-        } else if (same_dimensions(op_in(op, 0)->type, type)) {
+            combined.product |= type_same_shape(op->out[0].type, type);
+        } else if (type_same_shape(op_in(op, 0)->type, type)) {
             combined.axes |= 1u << op_axis(op);
             if (op->code == OP_scan && !combined.scan)
                 combined.scan = op;
@@ -141,7 +136,7 @@ static int fastest_bit(const Access *access) {
 }
 
 static bool same_group(const Access *a, const Access *b) {
-    return same_dimensions(a->type, b->type) && a->fastest == b->fastest;
+    return type_same_shape(a->type, b->type) && a->fastest == b->fastest;
 }
 
 /* The first access of each group seen so far: groups are few, accesses may be thousands. */
@@ -201,7 +196,7 @@ static bool is_of_product(const Value *value, int *left) {
     if (op->code == OP_for)
         return is_of_product(op_in(op->regions[0]->last, (uint32_t)(value - op->out)), left);
     for (uint32_t i = 0; op_is_pure(op) && !op->nregions && i < op->nin; i++)
-        if (same_dimensions(op_in(op, i)->type, value->type) && is_of_product(op_in(op, i), left))
+        if (type_same_shape(op_in(op, i)->type, value->type) && is_of_product(op_in(op, i), left))
             return true;
     return false;
 }
@@ -413,7 +408,7 @@ static void follow_others(Choice *choice, Access *access) {
     const Access *widest = NULL;
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         const Access *other = &choice->accesses[i];
-        if (!other->scattered && same_dimensions(access->type, other->type) &&
+        if (!other->scattered && type_same_shape(access->type, other->type) &&
             (!widest || other->width > widest->width))
             widest = other;
     }
@@ -478,7 +473,7 @@ void choose_accesses(Choice *choice) {
 
 const Layout *choose_coalesced(const Choice *choice, const Type *type) {
     for (uint32_t i = 0; i < choice->naccesses; i++)
-        if (same_dimensions(choice->accesses[i].type, type))
+        if (type_same_shape(choice->accesses[i].type, type))
             return choice->accesses[i].coalesced;
     return NULL;
 }

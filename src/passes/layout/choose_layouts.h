@@ -6,6 +6,8 @@
 #include "passes/layout/layout_rules.h"
 #include "support/ptrmap.h"
 
+enum { FOLLOWED_OPS = 64 }; /* from an access, or to it */
+
 /* A load, store or atomic of a tile. */
 typedef struct Access {
     Op *op;

@@ -5,12 +5,6 @@
 #include "passes/layout/choose_layouts.h"
 #include "support/bits.h"
 
-enum { FOLLOWED_OPS = 64 };
-
-static bool has_shape_of(const Type *a, const Type *b) {
-    return a->rank == b->rank && memcmp(a->shape, b->shape, sizeof a->shape) == 0;
-}
-
 /* Is the value made of places alone, which each thread computes for itself? */
 static bool is_of_places(const Value *value, int *left) {
     const Op *op = value->def;
@@ -50,7 +44,7 @@ static const Access *loaded_by(const Choice *choice, const Value *value) {
 static bool count_repeated(Op *op, void *user) {
     enum { PLACE_COST = 3, LOAD_COST = 3 };
     Repeated *repeated = user;
-    if (op->code != OP_broadcast || !has_shape_of(op->out[0].type, repeated->type))
+    if (op->code != OP_broadcast || !type_same_shape(op->out[0].type, repeated->type))
         return true;
     const Choice *choice = repeated->choice;
     const Value *value = op_in(op, 0);

@@ -352,14 +352,14 @@ static bool is_carried_on(const Choice *choice, const Tie *tie, const Value *val
 }
 
 static bool settle_tie(Choice *choice, const Tie *tie, bool from_initial) {
-    enum { FOLLOWED_OPS = 4 };
+    enum { CARRIED_OPS = 4 };
     const Layout *layout = NULL;
     for (int i = 0; i < tie->nsame && !layout; i++)
         layout = home_of(choice, tie->same[i]);
     for (int i = 0; i < tie->npassed && !layout; i++)
         layout = home_of(choice, tie->passed[i]);
     if (tie->initial && !from_initial)
-        from_initial = is_carried_on(choice, tie, tie->passed[0], FOLLOWED_OPS);
+        from_initial = is_carried_on(choice, tie, tie->passed[0], CARRIED_OPS);
     if (!layout && from_initial && tie->initial)
         layout = home_of(choice, tie->initial);
     bool changed = false;
