@@ -182,19 +182,19 @@ static const Function functions[] = {
 };
 
 /* By a number from 1 on, which needs no care; by one for many elements, which is inverted once. */
-static Function quotient(const Op *op) {
+static Function quotient(const Op *op, const Function *usual) {
     if (value_is_uniform(op_in(op, 1)))
         return (Function){OP_divf, 2, 0, 2};
     if (divf_attrs(op)->from_one)
         return divf_attrs(op)->flushed ? (Function){OP_divf, 2, 1, 1}
                                        : (Function){OP_divf, 6, 1, 3};
-    return (Function){OP_divf, 8, 1, 5};
+    return *usual;
 }
 
 static bool function_of(const Op *op, Function *function) {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (functions[i].code == op->code) {
-            *function = op->code == OP_divf ? quotient(op) : functions[i];
+            *function = op->code == OP_divf ? quotient(op, &functions[i]) : functions[i];
             return true;
         }
     return false;
