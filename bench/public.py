@@ -2,7 +2,7 @@
 """Public kernels, as they stand, in Triton and in tilec on one GPU: times with the warps and stages that the index gives, and with tilec's own.
 
     public.py --lib libtilec.so [--old LIBTILEC.SO] [--no-triton] [--kernels FOLDER] [--only TEXT] [--ids FILE] [--sample N]
-              [--jobs N] [--budget SECONDS] [--out FILE]
+              [--as-launched] [--jobs N] [--budget SECONDS] [--out FILE]
 
 FOLDER (else TILEC_PUBLIC_KERNELS) is described in tests/e2e/public/corpus.py; public_worker.py says how a kernel is launched and timed. First all are
 compiled by --jobs processes, in half of the budget; then they are timed one at a time, by a few processes that take turns on the GPU, as long as the budget lasts. --old is another build that is timed in the same replays.
@@ -70,6 +70,7 @@ def arguments():
     parser.add_argument("--kernels")
     parser.add_argument("--only", help="kernels whose id contains the text")
     parser.add_argument("--ids", help="a file with an id a line: only these")
+    parser.add_argument("--as-launched", action="store_true", help="with the grids and arguments of args.jsonl, not made-up ones")
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth kernel")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--budget", type=float, default=1e9, help="seconds after which no further kernel is begun")
@@ -92,9 +93,10 @@ def main():
     libraries = {"": options.lib, **({"old ": options.old} if options.old else {})}
     with tempfile.TemporaryDirectory() as cache:
         command = [sys.executable, os.path.join(HERE, "public_worker.py"), "--kernels", folder, "--libraries", json.dumps(libraries), "--cache", cache]
+        command += [flag for flag, wanted in (("--triton", not options.no_triton), ("--as-launched", options.as_launched)) if wanted]
         records = {}
         for do, jobs, until in (("prepare", options.jobs, began + options.budget / 2), ("time", TURNS, began + options.budget)):
-            pool = workers.Workers(command + ([] if options.no_triton else ["--triton"]), LIMITS[do])
+            pool = workers.Workers(command, LIMITS[do])
             left = [k for k in kernels if do == "prepare" or records.get(k.id, {}).get("state") == "prepared"]
             for record in run(pool, do, left, jobs, until):
                 records[record["id"]] = record

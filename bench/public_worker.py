@@ -4,7 +4,8 @@
     {"id": ID, "do": "time"}      {"id": ID, "state": "timed", "us": {side: median}, "launches": in a replay}
 
 Arguments are made up, large, and the same for all sides: integers are 512 where the index says that they are multiples of 16, else 509, arrays have
-2^28 elements, and their pointers are to the middle, and there are 1056 programs. A side's launches are captured in a CUDA graph, up to 20 or what
+2^28 elements, and their pointers are to the middle, and there are 1056 programs. --as-launched: the grid and arguments of args.jsonl instead, for
+folders that have those of real launches. A side's launches are captured in a CUDA graph, up to 20 or what
 takes 2 ms; the graphs are replayed in turn, nine times. What touches the GPU holds a lock that all workers share."""
 import argparse
 import contextlib
@@ -46,6 +47,58 @@ def numbers(kernel):
     return found
 
 
+class MadeUp:
+    """Large arguments, the same for all kernels."""
+
+    def __init__(self, random):
+        self.random = random
+
+    def grid(self, kernel):
+        return GRIDS[kernel.rank]
+
+    def numbers(self, kernel):
+        return numbers(kernel)
+
+    def array(self, torch, kernel, name, index, elements):
+        """`elements` of them from the middle of an array on."""
+        self.random.manual_seed(index + 1)
+        dtype = on_gpu.torch_types()[kernel.signature[name][1:]]
+        if dtype.is_floating_point:
+            made = torch.float32 if dtype.itemsize == 8 else torch.float16 if dtype.itemsize == 1 else dtype
+            array = torch.randn(elements, device="cuda", generator=self.random, dtype=made).to(dtype)
+        else:
+            bools = dtype == torch.bool
+            array = torch.randint(0, 2 if bools else 8, (elements,), device="cuda", generator=self.random, dtype=torch.int32).to(dtype)
+        return array[elements // 2:]
+
+
+class AsLaunched:
+    """The grid and arguments that args.jsonl has."""
+
+    def __init__(self, random):
+        self.random = random
+
+    def grid(self, kernel):
+        if kernel.grid is None:
+            raise Skipped(kernel.why)
+        return kernel.grid
+
+    def numbers(self, kernel):
+        self.grid(kernel)
+        return {n: v for n, v in kernel.args.items() if not isinstance(v, list)}
+
+    def array(self, torch, kernel, name, index, elements):
+        """Of the recipe's size; `elements` is the most that are made."""
+        kind, dtype, count, *values = kernel.args[name]
+        count, made = min(count, elements), on_gpu.torch_types()[dtype]
+        if kind != "randn":
+            stored = corpus.build([kind, dtype, count, *values], index + 1)
+            return torch.from_numpy(stored).cuda().view(made) if dtype not in ("u16", "u32", "u64") else torch.from_numpy(stored).to(made).cuda()
+        self.random.manual_seed(index + 1)
+        wide = torch.float16 if made.itemsize == 1 else torch.float32 if made.itemsize == 8 else made
+        return torch.randn(count, device="cuda", generator=self.random, dtype=wide).to(made)
+
+
 class Worker:
     def __init__(self, options):
         import torch
@@ -56,30 +109,18 @@ class Worker:
         for name, library in json.loads(options.libraries).items():
             cache = os.path.join(options.cache, name)
             self.sides[name] = Tilec(library, cache_folder=cache)
-        self.random = torch.Generator(device="cuda")
+        self.arguments = (AsLaunched if options.as_launched else MadeUp)(torch.Generator(device="cuda"))
 
     def arrays(self, kernel, elements):
-        """Pointer parameter -> elements from the middle of an array on."""
-        torch, out = self.torch, {}
-        for i, (n, t) in enumerate(kernel.signature.items()):
-            if not isinstance(t, str) or not t.startswith("*"):
-                continue
-            self.random.manual_seed(i + 1)
-            dtype = on_gpu.torch_types()[t[1:]]
-            if dtype.is_floating_point:
-                made = torch.float32 if dtype.itemsize == 8 else torch.float16 if dtype.itemsize == 1 else dtype
-                array = torch.randn(elements, device="cuda", generator=self.random, dtype=made).to(dtype)
-            else:
-                bools = dtype == torch.bool
-                array = torch.randint(0, 2 if bools else 8, (elements,), device="cuda", generator=self.random, dtype=torch.int32).to(dtype)
-            out[n] = array[elements // 2:]
-        return out
+        """Pointer parameter -> the array that it points at."""
+        pointers = [(i, n) for i, (n, t) in enumerate(kernel.signature.items()) if isinstance(t, str) and t.startswith("*")]
+        return {n: self.arguments.array(self.torch, kernel, n, i, elements) for i, n in pointers}
 
     def launches(self, kernel, arrays):
         """side -> a function that gives one that launches once on torch's current stream."""
-        values = {**numbers(kernel), **arrays}
+        values = {**self.arguments.numbers(kernel), **arrays}
         ordered = [values[n] for n, t in kernel.signature.items() if t != "constexpr"]
-        grid = GRIDS[kernel.rank]
+        grid = self.arguments.grid(kernel)
         found = {}
         if self.options.triton:
             peer, named = self.triton(kernel)
@@ -105,10 +146,10 @@ class Worker:
 
     def prepare(self, kernel):
         arrays = self.arrays(kernel, 64)
-        values = {**numbers(kernel), **arrays}
+        values = {**self.arguments.numbers(kernel), **arrays}
         if self.options.triton:
             function, named = self.triton(kernel)
-            function.warmup(grid=GRIDS[kernel.rank], **values, **named)
+            function.warmup(grid=self.arguments.grid(kernel), **values, **named)
         ordered = [values[n] for n, t in kernel.signature.items() if t != "constexpr"]
         for _, tilec, function in self.functions(kernel):
             tilec.prepare(function, ordered)
@@ -178,6 +219,7 @@ def main():
     parser.add_argument("--libraries", required=True, help="JSON: what its sides' names begin with -> libtilec.so")
     parser.add_argument("--cache", required=True, help="folder of tilec's caches and the lock")
     parser.add_argument("--triton", action="store_true")
+    parser.add_argument("--as-launched", action="store_true")
     options = parser.parse_args()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what kernels and compilers print is no answer

@@ -8,7 +8,7 @@
 A recipe describes a flat array of n elements whose first is where the pointer points: ["randn", type, n], ["rand", type, n, low, high],
 ["zeros", type, n], ["ones", type, n], ["full", type, n, value], ["arange", type, n, start, step], ["randint", type, n, low, high],
 ["mod", type, n, m] (i % m), ["div", type, n, m] (i // m), ["chunks", type, n, m] (pairs j // m, j % m), ["clip", type, n, step, high]
-(min(i * step, high)). Nothing of such a folder belongs to the project; exceptions.tsv names kernels and says why they are exceptions."""
+(min(i * step, high)), ["values", type, n, [value, ..]]. Nothing of such a folder belongs to the project; exceptions.tsv names kernels and says why they are exceptions."""
 import json
 import os
 import re
@@ -55,6 +55,8 @@ def build(recipe, seed):
         return encode(rng.random(n, np.float32) * (v[1] - v[0]) + v[0], dtype)
     if kind == "randint":
         return encode(rng.integers(v[0], v[1], n), dtype)
+    if kind == "values":
+        return encode(v[0][:n], dtype)
     if kind in ("zeros", "ones", "full"):
         return encode(np.full(n, {"zeros": 0, "ones": 1}.get(kind, v[0] if v else 0)), dtype)
     i = np.arange(n, dtype=np.int64)
