@@ -161,26 +161,46 @@ static int count_copies(const Op *load, const Layout *copied) {
     return layout_owned_registers(copied) / (int)op_access_width(load);
 }
 
-/* The layout of the copies: as the load's, or for a line whose elements many threads hold, as what
- * combines scores with their row sums asks for it, each by one thread. */
+/* The dimension along which a thread has neighbours; -1: none. */
+static int dim_of_neighbours(const Type *type) {
+    const Layout *layout = type->layout;
+    for (int d = 0; layout->bits[LAYOUT_REG] && d < type->rank; d++) {
+        uint32_t mask = layout_dim_mask(type->rank, type->shape, d);
+        if (mask && layout->basis[0] == (mask & -mask))
+            return d;
+    }
+    return -1;
+}
+
+/* Has a thread more neighbours than one copy takes? Each of its copies would then take a part of a
+ * sector. What a load leaves of one waits in L1, which copies of 16 bytes pass by. */
+static bool leaves_gaps(const Type *type, int dim, int64_t width) {
+    int bit = __builtin_ctz(layout_dim_mask(type->rank, type->shape, dim));
+    return width * type_element_bytes(type) == WIDE_COPY_BYTES &&
+           layout_run(type->layout, bit, (int)(2 * width)) > width;
+}
+
+/* The layout of the copies: as the load's, unless it leaves gaps, or for a line whose elements many
+ * threads hold, as what combines scores with their row sums asks for it, each by one thread. */
 static const Layout *layout_of_copies(Ctx *ctx, const Op *load) {
     const Type *type = op_out(load)->type;
-    int along = 0;
+    int64_t width = op_access_width(load);
+    int along = 0, neighbours = dim_of_neighbours(type);
     for (int d = 0; d < type->rank; d++)
         along = type->shape[d] > type->shape[along] ? d : along;
-    CoalescedShape wanted = {.rank = type->rank,
-                             .shape = type->shape,
-                             .fastest = along,
-                             .vector = (int)op_access_width(load),
-                             .num_warps = load->block->func->num_warps};
-    const Layout *coalesced = layout_coalesced(ctx, &wanted);
     bool is_line = type->shape[along] == type_numel(type);
+    bool gaps = neighbours >= 0 && leaves_gaps(type, neighbours, width);
     for (uint32_t i = 0; i < load->nin && i < 2; i++)
         if (!value_is_recomputable(op_in(load, i), CHEAP_OPS))
             return type->layout;
-    return is_line && count_copies(load, coalesced) < count_copies(load, type->layout)
-               ? coalesced
-               : type->layout;
+    CoalescedShape wanted = {.rank = type->rank,
+                             .shape = type->shape,
+                             .fastest = gaps ? neighbours : along,
+                             .vector = width,
+                             .num_warps = load->block->func->num_warps};
+    const Layout *coalesced = layout_coalesced(ctx, &wanted);
+    int more = count_copies(load, coalesced) - count_copies(load, type->layout);
+    return (is_line && more < 0) || (gaps && more <= 0) ? coalesced : type->layout;
 }
 
 /* Elements that one asynchronous copy takes; 0 and why there can be none. */
