@@ -305,6 +305,22 @@ static bool is_better_refilled(const Pipelined *p, int64_t bytes) {
     return alone >= (most + 1) / 2 && one >= 2 * two;
 }
 
+/* A product that stays under way in the next iteration takes a buffer more. One warpgroup leaves the
+ * tensor cores idle whenever it waits, whatever is under way, and another CTA's products run
+ * meanwhile: where that buffer takes its place, copies are ahead by one iteration less. */
+static void fit_in_flight(Pipelined *p, int64_t bytes, int64_t beside, int64_t room) {
+    const Func *func = p->body->func;
+    const Target *target = target_by_capability(func->capability);
+    bool spare = p->in_flight && (p->stages + 1) * bytes <= room;
+    int64_t with = (p->stages + 1) * bytes + beside, without = with - bytes;
+    if (spare && target && func->num_warps <= WGMMA_WARPS && ctas_with(p, target, with) == 1 &&
+        ctas_with(p, target, without) > 1) {
+        spare = p->stages > PIPELINE_LEAST_STAGES;
+        p->stages -= spare;
+    }
+    p->copies = p->stages + spare;
+}
+
 bool pipeline_fit_stages(Pipelined *p) {
     const Func *func = p->body->func;
     int64_t bytes = 0, room = func_shared_room(func);
@@ -338,9 +354,9 @@ bool pipeline_fit_stages(Pipelined *p) {
         p->stages = PIPELINE_LEAST_STAGES;
     while (p->stages >= PIPELINE_LEAST_STAGES && p->stages * bytes > room)
         p->stages--;
-    p->copies = p->stages + (p->in_flight && (p->stages + 1) * bytes <= room);
     if (p->stages < asked && (p->async || p->bytes))
         ctx_diag(p->ctx, p->loop->span, fewer_stages, asked, (long long)(asked * bytes),
                  (long long)room, p->stages < PIPELINE_LEAST_STAGES ? 1 : p->stages);
+    fit_in_flight(p, bytes, beside, room);
     return p->stages >= PIPELINE_LEAST_STAGES;
 }
