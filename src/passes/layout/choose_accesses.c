@@ -282,7 +282,8 @@ static const Layout *layout_by(Choice *choice, const Group *group, int64_t vecto
      * neighbouring lines, so that it can store what it loaded to shared memory in vectors. Lines
      * below a sector may share one with their neighbours, which are other lanes' then. */
     int64_t line_bytes = member->type->shape[member->fastest] * group->bytes;
-    bool one_by_one = vector == 1 && line_bytes >= SECTOR_BYTES;
+    bool one_by_one =
+        vector == 1 && (line_bytes >= SECTOR_BYTES || group_is_scattered(choice, member));
     /* What warps have of what is kept they do not exchange: before lanes, which shuffle. */
     int64_t kept = member->type->shape[member->fastest];
     int64_t lanes_of_kept = kept > choice->num_warps ? kept / choice->num_warps : 1;

@@ -42,6 +42,7 @@
  * In shared memory: local_store %x16, %b behind the load, %x16' = local_load %b.
  */
 #include "ir/registers.h"
+#include "passes/analysis/pressure.h"
 #include "passes/layout/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -473,8 +474,28 @@ static bool park_block(Func *func, Block *block, uint64_t *shared) {
     return changed;
 }
 
-bool pass_rematerialise(Func *func) {
+static bool park(Func *func) {
     uint64_t shared = 0;
     func_walk(func, add_shared, &shared);
     return park_block(func, func->body, &shared);
+}
+
+static bool crosses_warps(const Op *op, const void *user) {
+    (void)user;
+    return reduce_crossing_bits(op) != 0;
+}
+
+/* Phases say what waits at their barriers. What is alive between them may be as much whatever
+ * waits, and then nothing is gained: a trial tells. */
+bool pass_rematerialise(Func *func) {
+    enum { TOLERATED = 5, OF = 4 }; /* times the goal, of what is an estimate */
+    if (!block_any(func->body, crosses_warps, NULL))
+        return false;
+    Func *trial = func_clone(func);
+    if (!park(trial))
+        return false;
+    int64_t goal = trial->register_goal;
+    if (goal && (int64_t)pressure_summed_in_thread(trial) * OF > goal * TOLERATED)
+        return false;
+    return park(func);
 }
