@@ -305,8 +305,8 @@ static bool is_better_refilled(const Pipelined *p, int64_t bytes) {
     return alone >= (most + 1) / 2 && one >= 2 * two;
 }
 
-/* A product that stays under way in the next iteration takes a buffer more. One warpgroup leaves the
- * tensor cores idle whenever it waits, whatever is under way, and another CTA's products run
+/* A product that stays under way in the next iteration takes a buffer more. One warpgroup leaves
+ * the tensor cores idle whenever it waits, whatever is under way, and another CTA's products run
  * meanwhile: where that buffer takes its place, copies are ahead by one iteration less. */
 static void fit_in_flight(Pipelined *p, int64_t bytes, int64_t beside, int64_t room) {
     const Func *func = p->body->func;

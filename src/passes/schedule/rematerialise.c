@@ -474,10 +474,14 @@ static bool park_block(Func *func, Block *block, uint64_t *shared) {
     return changed;
 }
 
-static bool park(Func *func) {
-    uint64_t shared = 0;
-    func_walk(func, add_shared, &shared);
-    return park_block(func, func->body, &shared);
+/* `in_memory`: shared memory is what something waits in. */
+static bool park(Func *func, bool *in_memory) {
+    uint64_t before = 0;
+    func_walk(func, add_shared, &before);
+    uint64_t shared = before;
+    bool changed = park_block(func, func->body, &shared);
+    *in_memory = shared > before;
+    return changed;
 }
 
 static bool crosses_warps(const Op *op, const void *user) {
@@ -485,17 +489,18 @@ static bool crosses_warps(const Op *op, const void *user) {
     return reduce_crossing_bits(op) != 0;
 }
 
-/* Phases say what waits at their barriers. What is alive between them may be as much whatever
- * waits, and then nothing is gained: a trial tells. */
+/* Phases say what waits at their barriers. What is alive between them may be more than there is
+ * room for, and as much whatever waits in memory: then nothing is gained. A trial tells. */
 bool pass_rematerialise(Func *func) {
-    enum { TOLERATED = 5, OF = 4 }; /* times the goal, of what is an estimate */
+    bool in_memory;
     if (!block_any(func->body, crosses_warps, NULL))
         return false;
     Func *trial = func_clone(func);
-    if (!park(trial))
+    if (!park(trial, &in_memory))
         return false;
-    int64_t goal = trial->register_goal;
-    if (goal && (int64_t)pressure_summed_in_thread(trial) * OF > goal * TOLERATED)
+    int32_t room = trial->register_goal ? trial->register_goal : TARGET_MAX_REGISTERS;
+    uint64_t after = pressure_summed_in_thread(trial);
+    if (in_memory && after > (uint64_t)room && after >= pressure_summed_in_thread(func))
         return false;
-    return park(func);
+    return park(func, &in_memory);
 }
