@@ -23,7 +23,8 @@
  * of each, rows of a tile once for those that are beside each other in a row. Others are narrowed
  * where the bound is there already, cut off by lower-blocks. With a tile on both sides, what their
  * scalars differ by is added to one of them before it is repeated along the other, where a thread
- * compares MANY_ELEMENTS or more.
+ * compares MANY_ELEMENTS or more. As many of any numbers of 32 bits, widened, are compared with one
+ * number of 64 that is cut off to 32, whose being beyond them decides for all.
  *
  * Needs num_warps. Comes behind the passes that look for places and sizes in masks. */
 #include "passes/analysis/facts.h"
@@ -63,6 +64,7 @@ typedef struct Range {
 
 typedef struct Narrowed {
     Op *compare;
+    bool widened; /* a tile of any numbers of 32 bits beside a scalar: the sides are not known */
     Side side[2];
 } Narrowed;
 
@@ -316,6 +318,19 @@ static bool find_sides(const Narrower *n, const Op *compare, Side *side) {
            take_apart(n, op_in(difference, 1), 1, &side[1]) && side[0].leaf && side[1].leaf;
 }
 
+/* Are elements of 32 bits, widened, compared with one number of 64, and so many that the scalars
+ * pay? */
+static bool is_widened(const Narrower *n, const Op *compare) {
+    const Op *first = value_def(op_in(compare, 0), OP_extsi);
+    const Op *second = value_def(op_in(compare, 1), OP_extsi);
+    const Op *tile = first ? first : second;
+    if (!tile || op_in(tile, 0)->type->dtype != DT_I32 ||
+        !value_is_uniform(op_in(compare, first ? 1 : 0)))
+        return false;
+    return type_numel(op_out(tile)->type) >= MANY_ELEMENTS * n->threads &&
+           chooses_many(n, op_out(compare));
+}
+
 static bool note(Op *op, void *user) {
     Narrower *n = user;
     Narrowed found = {.compare = op};
@@ -326,7 +341,8 @@ static bool note(Op *op, void *user) {
     if (pred != IPRED_EQ && pred != IPRED_NE && pred != IPRED_SLT && pred != IPRED_SLE &&
         pred != IPRED_SGT && pred != IPRED_SGE)
         return true;
-    if (find_sides(n, op, found.side) && pays(n, &found, pred))
+    found.widened = !find_sides(n, op, found.side) || !pays(n, &found, pred);
+    if (!found.widened || is_widened(n, op))
         vec_push(n->arena, &n->narrowed, found);
     return true;
 }
@@ -398,8 +414,42 @@ static Value *shifted(const Narrower *n, Builder *b, const Side *side, const Sid
     return build_addi(b, side->leaf, build_splat(b, shift, side->leaf->type));
 }
 
+/* Elements of 32 bits are compared with a number cut off to as many, and the whole is what it is
+ * where that number is beyond them: `x < n` is (x < cut) or (n > highest). */
+static void narrow_widened(Op *op) {
+    Builder b = builder_before(op);
+    b.span = op->span;
+    IntPredicate pred = cmpi_attrs(op)->pred;
+    bool swapped = !value_def(op_in(op, 0), OP_extsi);
+    Value *tile = op_in(op_in(op, swapped)->def, 0);
+    Value *number = value_uniform_scalar(&b, op_in(op, !swapped));
+    pred = swapped ? predicate_swap(pred) : pred;
+    const Type *i64 = number->type, *i32 = type_scalar(b.ctx, DT_I32);
+    Value *low = rewrite_int(&b, i64, int_lowest(DT_I32));
+    Value *high = rewrite_int(&b, i64, int_highest(DT_I32));
+    bool equals = pred == IPRED_EQ || pred == IPRED_NE;
+    bool either = pred == IPRED_NE || pred == IPRED_SLT || pred == IPRED_SGT;
+    Value *cut = number, *beyond;
+    if (!equals)
+        cut = build_minsi(&b, build_maxsi(&b, number, low), high);
+    cut = build_trunci(&b, cut, i32);
+    if (equals)
+        beyond = build_cmpi(&b, build_extsi(&b, cut, i64), number, pred);
+    else if (pred == IPRED_SLT || pred == IPRED_SGE)
+        beyond = build_cmpi(&b, number, high, either ? IPRED_SGT : IPRED_SLE);
+    else
+        beyond = build_cmpi(&b, number, low, either ? IPRED_SLT : IPRED_SGE);
+    Value *mask = build_cmpi(&b, tile, build_splat(&b, cut, tile->type), pred);
+    Value *all = build_splat(&b, beyond, mask->type);
+    rewrite_replace(op, either ? build_ori(&b, mask, all) : build_andi(&b, mask, all));
+}
+
 static void narrow(const Narrower *n, const Narrowed *narrowed) {
     Op *op = narrowed->compare;
+    if (narrowed->widened) {
+        narrow_widened(op);
+        return;
+    }
     Builder b = builder_before(op);
     b.span = op->span;
     const Side *first = &narrowed->side[0], *second = &narrowed->side[1];
