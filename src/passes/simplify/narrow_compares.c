@@ -7,17 +7,24 @@
  *     %m = cmpi (rows: %base + %i), (columns: %base + %j)   =>   %m = cmpi (rows: %i), (columns:
  * %j)
  *
+ *     %q = (rows: %b + %i) - (columns: %c + %j)             %d = subi %b, %c
+ *     %m = cmpi %q, (splat %n) {slt}               =>       %e = trunci (min (max (%d - %n), ..),
+ * ..) %m = cmpi (rows: %i + %e), (columns: %j)
+ *
  * Of 64 bits each element takes two instructions and two registers, and a program's own place hides
  * what is known of rows and columns of a tile: that in half of a causal block no row is beyond a
- * column. Sides of a comparison are sums of scalars and at most one tile of 32 bits, widened; where
- * both have a tile, their scalars have to be the same. By the ranges of all parts nothing wraps.
+ * column. Sides of a comparison are sums of scalars and at most one tile of 32 bits, widened, or
+ * the difference of two such. By the ranges of all parts nothing wraps.
  *
  * What is left of the scalars is cut off to what the tile's elements and their neighbours may be.
  *
  * With only one tile those scalars pay where the mask chooses among many elements of a thread
  * (FEW_ELEMENTS), or guards many accesses of one (FEW_GUARDS): it is compared once for the elements
  * of each, rows of a tile once for those that are beside each other in a row. Others are narrowed
- * where the bound is there already, cut off by lower-blocks.
+ * where the bound is there already, cut off by lower-blocks. With a tile on both sides, what their
+ * scalars differ by is added to one of them before it is repeated along the other, where a thread
+ * compares MANY_ELEMENTS or more. As many of any numbers of 32 bits, widened, are compared with one
+ * number of 64 that is cut off to 32, whose being beyond them decides for all.
  *
  * Needs num_warps. Comes behind the passes that look for places and sizes in masks. */
 #include "passes/analysis/facts.h"
@@ -32,6 +39,7 @@ enum {
     FEW_ELEMENTS = 4,
     FEW_GUARDS =
         8, /* comparisons of a thread: what scalars cost is two or three for each of these */
+    MANY_ELEMENTS = 16,
     MAX_SCALARS = 6,
     MAX_SHAPES = 8,
     MAX_SUM_BITS = 58 /* of each part, so that 64 bits hold all of them together */
@@ -56,6 +64,7 @@ typedef struct Range {
 
 typedef struct Narrowed {
     Op *compare;
+    bool widened; /* a tile of any numbers of 32 bits beside a scalar: the sides are not known */
     Side side[2];
 } Narrowed;
 
@@ -251,10 +260,35 @@ static bool chooses_many(const Narrower *n, const Value *mask) {
     return false;
 }
 
+static bool is_same_place(const Side *a, const Side *b) {
+    return scalars_cancel(a, b) && a->constant == b->constant;
+}
+
+/* What the scalars of the first side may be more than those of the second, by which the comparison
+ * of both tiles can give something else. */
+static Range between(const Narrower *n, const Side *a, const Side *b) {
+    Range first = range_of(n, a->leaf), second = range_of(n, b->leaf);
+    return (Range){second.lo - first.hi - 1, second.hi - first.lo + 1};
+}
+
+/* Would a thread that compares many elements of two tiles add few of what their scalars differ by,
+ * within 32 bits? */
+static bool shift_pays(const Narrower *n, const Narrowed *found) {
+    const Side *a = &found->side[0], *b = &found->side[1];
+    if (!leaf_fits(n, a->leaf) || !leaf_fits(n, b->leaf))
+        return false;
+    Range shift = between(n, a, b), leaf = range_of(n, a->leaf);
+    int64_t elements = type_numel(op_in(found->compare, 0)->type);
+    return leaf.lo + shift.lo > int_lowest(DT_I32) && leaf.hi + shift.hi < int_highest(DT_I32) &&
+           shift.lo > int_lowest(DT_I32) && shift.hi < int_highest(DT_I32) &&
+           elements >= MANY_ELEMENTS * n->threads &&
+           elements >= FEW_ELEMENTS * type_numel(a->leaf->type);
+}
+
 static bool pays(const Narrower *n, const Narrowed *found, IntPredicate pred) {
     const Side *a = &found->side[0], *b = &found->side[1];
     if (a->leaf && b->leaf)
-        return scalars_cancel(a, b) && a->constant == b->constant;
+        return is_same_place(a, b) || shift_pays(n, found);
     if (!a->leaf) {
         a = b;
         b = &found->side[0];
@@ -269,6 +303,34 @@ static bool pays(const Narrower *n, const Narrowed *found, IntPredicate pred) {
            guards_many(n, op_out(found->compare), varying_of(a));
 }
 
+/* Both sides; x - y compared with something that is the same everywhere is x compared with that and
+ * y. */
+static bool find_sides(const Narrower *n, const Op *compare, Side *side) {
+    const Op *difference = value_def(op_in(compare, 0), OP_subi);
+    bool apart = difference && !value_is_uniform(op_in(difference, 0)) &&
+                 !value_is_uniform(op_in(difference, 1)) && value_is_uniform(op_in(compare, 1));
+    if (!apart)
+        return take_apart(n, op_in(compare, 0), 1, &side[0]) &&
+               take_apart(n, op_in(compare, 1), 1, &side[1]);
+    return is_exact(n, difference) && is_exact(n, compare) &&
+           take_apart(n, op_in(difference, 0), 1, &side[0]) &&
+           take_apart(n, op_in(compare, 1), 1, &side[1]) &&
+           take_apart(n, op_in(difference, 1), 1, &side[1]) && side[0].leaf && side[1].leaf;
+}
+
+/* Are elements of 32 bits, widened, compared with one number of 64, and so many that the scalars
+ * pay? */
+static bool is_widened(const Narrower *n, const Op *compare) {
+    const Op *first = value_def(op_in(compare, 0), OP_extsi);
+    const Op *second = value_def(op_in(compare, 1), OP_extsi);
+    const Op *tile = first ? first : second;
+    if (!tile || op_in(tile, 0)->type->dtype != DT_I32 ||
+        !value_is_uniform(op_in(compare, first ? 1 : 0)))
+        return false;
+    return type_numel(op_out(tile)->type) >= MANY_ELEMENTS * n->threads &&
+           chooses_many(n, op_out(compare));
+}
+
 static bool note(Op *op, void *user) {
     Narrower *n = user;
     Narrowed found = {.compare = op};
@@ -279,17 +341,16 @@ static bool note(Op *op, void *user) {
     if (pred != IPRED_EQ && pred != IPRED_NE && pred != IPRED_SLT && pred != IPRED_SLE &&
         pred != IPRED_SGT && pred != IPRED_SGE)
         return true;
-    if (take_apart(n, op_in(op, 0), 1, &found.side[0]) &&
-        take_apart(n, op_in(op, 1), 1, &found.side[1]) && pays(n, &found, pred))
+    found.widened = !find_sides(n, op, found.side) || !pays(n, &found, pred);
+    if (!found.widened || is_widened(n, op))
         vec_push(n->arena, &n->narrowed, found);
     return true;
 }
 
 /* Rewriting */
 
-/* The leaf in the shape of the comparison. */
-static Value *shaped(Builder *b, const Side *side) {
-    Value *value = side->leaf;
+/* The leaf, or what stands for it, in the shape of the comparison. */
+static Value *shaped(Builder *b, const Side *side, Value *value) {
     for (int i = side->shape_count - 1; i >= 0; i--) {
         const Op *shape = side->shapes[i];
         const Type *type = type_with_dtype(b->ctx, op_out(shape)->type, side->leaf->type->dtype);
@@ -313,28 +374,82 @@ static Value *sum_of(Builder *b, Value *sum, const Side *side, int64_t sign) {
     return sum;
 }
 
+/* What the scalars of `side` have more than those of `other`, as an i32 within `cut`; `range` is
+ * where it is. */
+static Value *scalars_between(Builder *b, const Side *side, const Side *other, Range range,
+                              Range cut) {
+    const Type *i64 = type_scalar(b->ctx, DT_I64), *i32 = type_scalar(b->ctx, DT_I32);
+    int64_t constant = side->constant - other->constant;
+    if (range.lo == range.hi && range.lo >= cut.lo && range.lo <= cut.hi)
+        return rewrite_int(b, i32, range.lo);
+    Value *sum = sum_of(b, sum_of(b, NULL, side, 1), other, -1);
+    if (!sum || constant) {
+        Value *number = rewrite_int(b, i64, constant);
+        sum = sum ? build_addi(b, sum, number) : number;
+    }
+    if (range.lo < cut.lo)
+        sum = build_maxsi(b, sum, rewrite_int(b, i64, cut.lo));
+    if (range.hi > cut.hi)
+        sum = build_minsi(b, sum, rewrite_int(b, i64, cut.hi));
+    return build_trunci(b, sum, i32);
+}
+
 /* What the leaf of `side` is compared with: the other side less what is beside the leaf. */
 static Value *bound_of(const Narrower *n, Builder *b, const Side *side, const Side *other,
                        IntPredicate pred) {
-    const Type *i64 = type_scalar(b->ctx, DT_I64), *i32 = type_scalar(b->ctx, DT_I32);
-    Range range = bound_range(n, side, other), cut = cut_range(n, side, pred);
-    int64_t constant = other->constant - side->constant;
-    if (range.lo == range.hi && range.lo >= cut.lo && range.lo <= cut.hi)
-        return rewrite_int(b, i32, range.lo);
-    Value *bound = sum_of(b, sum_of(b, NULL, other, 1), side, -1);
-    if (!bound || constant) {
-        Value *number = rewrite_int(b, i64, constant);
-        bound = bound ? build_addi(b, bound, number) : number;
-    }
-    if (range.lo < cut.lo)
-        bound = build_maxsi(b, bound, rewrite_int(b, i64, cut.lo));
-    if (range.hi > cut.hi)
-        bound = build_minsi(b, bound, rewrite_int(b, i64, cut.hi));
-    return build_trunci(b, bound, i32);
+    return scalars_between(b, other, side, bound_range(n, side, other), cut_range(n, side, pred));
+}
+
+/* The first leaf, with what the scalars beside it are more than those of the other side. */
+static Value *shifted(const Narrower *n, Builder *b, const Side *side, const Side *other) {
+    if (is_same_place(side, other))
+        return side->leaf;
+    int64_t constant = side->constant - other->constant;
+    Range range =
+        scalars_cancel(side, other) ? (Range){constant, constant} : bound_range(n, other, side);
+    Range cut = between(n, side, other);
+    if (range.lo == range.hi)
+        range.lo = range.hi = max_i64(min_i64(range.lo, cut.hi), cut.lo);
+    Value *shift = scalars_between(b, side, other, range, cut);
+    return build_addi(b, side->leaf, build_splat(b, shift, side->leaf->type));
+}
+
+/* Elements of 32 bits are compared with a number cut off to as many, and the whole is what it is
+ * where that number is beyond them: `x < n` is (x < cut) or (n > highest). */
+static void narrow_widened(Op *op) {
+    Builder b = builder_before(op);
+    b.span = op->span;
+    IntPredicate pred = cmpi_attrs(op)->pred;
+    bool swapped = !value_def(op_in(op, 0), OP_extsi);
+    Value *tile = op_in(op_in(op, swapped)->def, 0);
+    Value *number = value_uniform_scalar(&b, op_in(op, !swapped));
+    pred = swapped ? predicate_swap(pred) : pred;
+    const Type *i64 = number->type, *i32 = type_scalar(b.ctx, DT_I32);
+    Value *low = rewrite_int(&b, i64, int_lowest(DT_I32));
+    Value *high = rewrite_int(&b, i64, int_highest(DT_I32));
+    bool equals = pred == IPRED_EQ || pred == IPRED_NE;
+    bool either = pred == IPRED_NE || pred == IPRED_SLT || pred == IPRED_SGT;
+    Value *cut = number, *beyond;
+    if (!equals)
+        cut = build_minsi(&b, build_maxsi(&b, number, low), high);
+    cut = build_trunci(&b, cut, i32);
+    if (equals)
+        beyond = build_cmpi(&b, build_extsi(&b, cut, i64), number, pred);
+    else if (pred == IPRED_SLT || pred == IPRED_SGE)
+        beyond = build_cmpi(&b, number, high, either ? IPRED_SGT : IPRED_SLE);
+    else
+        beyond = build_cmpi(&b, number, low, either ? IPRED_SLT : IPRED_SGE);
+    Value *mask = build_cmpi(&b, tile, build_splat(&b, cut, tile->type), pred);
+    Value *all = build_splat(&b, beyond, mask->type);
+    rewrite_replace(op, either ? build_ori(&b, mask, all) : build_andi(&b, mask, all));
 }
 
 static void narrow(const Narrower *n, const Narrowed *narrowed) {
     Op *op = narrowed->compare;
+    if (narrowed->widened) {
+        narrow_widened(op);
+        return;
+    }
     Builder b = builder_before(op);
     b.span = op->span;
     const Side *first = &narrowed->side[0], *second = &narrowed->side[1];
@@ -345,8 +460,8 @@ static void narrow(const Narrower *n, const Narrowed *narrowed) {
         second = other;
         pred = predicate_swap(pred);
     }
-    Value *a = shaped(&b, first);
-    Value *c = second->leaf ? shaped(&b, second)
+    Value *a = shaped(&b, first, second->leaf ? shifted(n, &b, first, second) : first->leaf);
+    Value *c = second->leaf ? shaped(&b, second, second->leaf)
                             : build_splat(&b, bound_of(n, &b, first, second, pred), a->type);
     rewrite_replace(op, build_cmpi(&b, a, c, pred));
 }
