@@ -4,6 +4,7 @@
 #include "codegen/llvm/anchor_sums.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/schedule.h"
+#include "codegen/llvm/short_quotients.h"
 #include "codegen/llvm/split_blocks.h"
 #include "codegen/llvm/stream.h"
 #include <llvm-c/Analysis.h>
@@ -135,6 +136,7 @@ bool llvm_pipeline_run(Cg *cg) {
     stream_function(cg);
     if (route.back_end == LLVMCodeGenLevelDefault)
         anchor_sums(cg, size_of_code(cg).addresses >= MANY_ADDRESSES);
+    short_quotients(cg);
     split_blocks(cg);
     return true;
 }
