@@ -7,6 +7,7 @@
 #include "codegen/llvm/short_quotients.h"
 #include "codegen/llvm/split_blocks.h"
 #include "codegen/llvm/stream.h"
+#include "codegen/llvm/widen_halves.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
@@ -137,6 +138,7 @@ bool llvm_pipeline_run(Cg *cg) {
     if (route.back_end == LLVMCodeGenLevelDefault)
         anchor_sums(cg, size_of_code(cg).addresses >= MANY_ADDRESSES);
     short_quotients(cg);
+    widen_halves(cg);
     split_blocks(cg);
     return true;
 }
