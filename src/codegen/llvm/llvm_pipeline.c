@@ -3,7 +3,9 @@
 #include "codegen/llvm/llvm_pipeline.h"
 #include "codegen/llvm/anchor_sums.h"
 #include "codegen/llvm/machine.h"
+#include "codegen/llvm/respell.h"
 #include "codegen/llvm/schedule.h"
+#include "codegen/llvm/short_quotients.h"
 #include "codegen/llvm/split_blocks.h"
 #include "codegen/llvm/stream.h"
 #include <llvm-c/Analysis.h>
@@ -135,6 +137,8 @@ bool llvm_pipeline_run(Cg *cg) {
     stream_function(cg);
     if (route.back_end == LLVMCodeGenLevelDefault)
         anchor_sums(cg, size_of_code(cg).addresses >= MANY_ADDRESSES);
+    short_quotients(cg);
+    respell(cg);
     split_blocks(cg);
     return true;
 }

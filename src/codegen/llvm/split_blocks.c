@@ -22,18 +22,25 @@ static void redirect(const Cg *cg, LLVMBasicBlockRef from, LLVMBasicBlockRef to)
     }
 }
 
-/* Moves the first instructions into a block of their own. The rest stays where it is: it is what
- * the phis of its successors name. */
-static void split_off_head(const Cg *cg, LLVMBuilderRef builder, LLVMBasicBlockRef block) {
+LLVMBasicBlockRef split_before(const Cg *cg, LLVMBuilderRef builder, LLVMBasicBlockRef block,
+                               Lv end) {
     LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(cg->llvm, block, "");
+    redirect(cg, block, head);
     LLVMPositionBuilderAtEnd(builder, head);
-    for (unsigned i = 0; i < MOST_INSTRUCTIONS; i++) {
-        Lv inst = LLVMGetFirstInstruction(block);
+    for (Lv inst = LLVMGetFirstInstruction(block); inst != end;
+         inst = LLVMGetFirstInstruction(block)) {
         LLVMInstructionRemoveFromParent(inst);
         LLVMInsertIntoBuilder(builder, inst);
     }
+    return head;
+}
+
+static void split_off_head(const Cg *cg, LLVMBuilderRef builder, LLVMBasicBlockRef block) {
+    Lv end = LLVMGetFirstInstruction(block);
+    for (unsigned i = 0; i < MOST_INSTRUCTIONS; i++)
+        end = LLVMGetNextInstruction(end);
+    split_before(cg, builder, block, end);
     LLVMBuildBr(builder, block);
-    redirect(cg, block, head);
 }
 
 /* Has it more phis, which stay together, than a part has instructions? */

@@ -225,6 +225,21 @@ static Lv widened(Cg *cg, const Op *op, const Lv *in, FloatOp *f, bool widen) {
     return cg_from_f32(cg, dtype, f(cg, wide));
 }
 
+/* What was widened to f32 from f16 or bf16, as it was; else NULL. */
+static Lv before_widening(const Cg *cg, Lv value) {
+    Lv narrow = LLVMIsAFPExtInst(value) ? LLVMGetOperand(value, 0) : NULL;
+    return narrow && LLVMTypeOf(value) == cg->t_f32 ? narrow : NULL;
+}
+
+/* The lesser or greater of two numbers is one of them: of two that were widened it is found before,
+ * where ptxas takes two at once. */
+static Lv ordered(Cg *cg, const char *intrinsic, const Lv *in) {
+    Lv x = before_widening(cg, in[0]), y = before_widening(cg, in[1]);
+    if (!x || !y || LLVMTypeOf(x) != LLVMTypeOf(y))
+        return cg_intrinsic2(cg, intrinsic, in[0], in[1]);
+    return LLVMBuildFPExt(cg->b, cg_intrinsic2(cg, intrinsic, x, y), cg->t_f32, "");
+}
+
 #define FLOAT_OP(name, widen, expression)                                                          \
     static Lv float_##name(Cg *cg, const Lv *in) {                                                 \
         return expression;                                                                         \
@@ -236,10 +251,10 @@ static Lv widened(Cg *cg, const Op *op, const Lv *in, FloatOp *f, bool widen) {
 FLOAT_OP(addf, is_f8(dtype), cg_contract(cg, LLVMBuildFAdd(cg->b, in[0], in[1], "")))
 FLOAT_OP(subf, is_f8(dtype), cg_contract(cg, LLVMBuildFSub(cg->b, in[0], in[1], "")))
 FLOAT_OP(mulf, is_f8(dtype), cg_contract(cg, LLVMBuildFMul(cg->b, in[0], in[1], "")))
-FLOAT_OP(minf, is_f8(dtype), cg_intrinsic2(cg, "llvm.minnum", in[0], in[1]))
-FLOAT_OP(maxf, is_f8(dtype), cg_intrinsic2(cg, "llvm.maxnum", in[0], in[1]))
-FLOAT_OP(minf_nan, is_f8(dtype), cg_intrinsic2(cg, "llvm.minimum", in[0], in[1]))
-FLOAT_OP(maxf_nan, is_f8(dtype), cg_intrinsic2(cg, "llvm.maximum", in[0], in[1]))
+FLOAT_OP(minf, is_f8(dtype), ordered(cg, "llvm.minnum", in))
+FLOAT_OP(maxf, is_f8(dtype), ordered(cg, "llvm.maxnum", in))
+FLOAT_OP(minf_nan, is_f8(dtype), ordered(cg, "llvm.minimum", in))
+FLOAT_OP(maxf_nan, is_f8(dtype), ordered(cg, "llvm.maximum", in))
 FLOAT_OP(floor, dtype_info[dtype].bits < 32, cg_intrinsic1(cg, "llvm.floor", in[0]))
 FLOAT_OP(ceil, dtype_info[dtype].bits < 32, cg_intrinsic1(cg, "llvm.ceil", in[0]))
 /* The sign of an f8 changes in its bits: through f32 and back, infinity would become finite. */
