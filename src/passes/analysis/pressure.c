@@ -33,7 +33,6 @@ typedef struct Liveness {
     uint32_t *first_use; /* and of the first */
     uint64_t *ends;      /* by op number: registers that are free after it, in all */
     uint32_t next;
-    uint32_t around; /* number of the op that the visited block is a region of */
     uint64_t now, most;
     Streams streams;
 } Liveness;
@@ -236,33 +235,10 @@ static bool is_needed_within(const Op *op, const Value *value) {
     return false;
 }
 
-/* Is the value from in front of a branch needed by the op alone once it takes that, and not behind?
- * Other branches may need it. */
-static bool is_last_of_branch(const Liveness *live, const Op *op, const Value *value) {
-    const Op *branch = op->block->parent;
-    if (!branch || op_has(branch, LOOP) || value_block(value) != branch->block ||
-        live->last_use[value->id] != live->around)
-        return false;
-    uint32_t times = 0;
-    value_for_each_use (use, value) {
-        const Block *at = use->user->block;
-        while (at != op->block && at != branch->block)
-            at = at->parent->block;
-        times += at == op->block;
-        if (at == op->block && use->user != op)
-            return false;
-    }
-    return times == 1;
-}
-
 /* The arguments of a loop take the place of initial values that nobody else needs; where those
  * stream, of what they are computed from. */
 static void hand_over(Liveness *live, const Op *op, const Value *value, uint32_t number) {
     bool sums = live->streams == STREAMS_SUMS;
-    if (sums && is_last_of_branch(live, op, value)) {
-        live->now -= held_registers(live, value); /* until the branch ends */
-        return;
-    }
     if (live->last_use[value->id] != number || value_block(value) != op->block ||
         (sums ? is_needed_within(op, value) : value->uses->next != NULL))
         return;
@@ -276,21 +252,6 @@ static void hand_over(Liveness *live, const Op *op, const Value *value, uint32_t
         hand_over(live, op, op_in(value->def, i), number);
 }
 
-static void sweep_block(Liveness *live, const Block *block);
-
-/* What a branch needs no more is there all the same when the others begin. */
-static void sweep_regions(Liveness *live, const Op *op, uint32_t number) {
-    uint32_t around = live->around;
-    uint64_t before = live->now;
-    live->around = number;
-    for (uint32_t r = 0; r < op->nregions; r++) {
-        sweep_block(live, op->regions[r]);
-        if (op_is_control(op) && !op_has(op, LOOP))
-            live->now = before;
-    }
-    live->around = around;
-}
-
 static void sweep_block(Liveness *live, const Block *block) {
     for (uint32_t i = 0; i < block->nargs; i++)
         add_value(live, &block->args[i]);
@@ -298,12 +259,11 @@ static void sweep_block(Liveness *live, const Block *block) {
         uint32_t number = ++live->next;
         for (uint32_t i = 0; i < op->nin && op_has(op, LOOP); i++)
             hand_over(live, op, op_in(op, i), number);
-        sweep_regions(live, op, number);
-        /* Element by element, a result takes the place of an operand, and a product's of its sum;
-         * and a branch's of what is not needed behind it. */
-        bool is_branch =
-            live->streams == STREAMS_SUMS && op_is_control(op) && op->nregions && !op_has(op, LOOP);
-        bool in_place = is_branch || op_has(op, ELEMENTWISE | ACCUMULATES);
+        for (uint32_t r = 0; r < op->nregions; r++)
+            sweep_block(live, op->regions[r]);
+        /* Element by element, a result takes the place of an operand, and a product's of its sum.
+         */
+        bool in_place = op_has(op, ELEMENTWISE | ACCUMULATES);
         uint64_t ended = in_place ? live->ends[number] : 0;
         live->now -= ended;
         for (uint32_t i = 0; i < op->nout; i++)
