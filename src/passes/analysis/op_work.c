@@ -105,8 +105,7 @@ static OpWork access_work(const WorkContext *c, const Op *op, const Type *access
     double all = type_is_tile(ptr->type) ? (double)type_numel(ptr->type) : 1;
     return (OpWork){.issue = accesses * ADDRESS_OPS,
                     .memory = accesses * c->warps * at_least(1, clocks),
-                    .bytes = all * bytes,
-                    .addresses = is_scattered(c, ptr) ? accesses * ADDRESS_REGISTERS : 0};
+                    .bytes = all * bytes};
 }
 
 static OpWork copy_work(const WorkContext *c, const Op *op) {
@@ -116,8 +115,11 @@ static OpWork copy_work(const WorkContext *c, const Op *op) {
 }
 
 static OpWork load_work(const WorkContext *c, const Op *op) {
+    const Value *ptr = op_in(op, 0);
     OpWork work = access_work(c, op, op->out[0].type);
     work.latency = figure(c, FIGURE_LATENCY_GLOBAL);
+    if (is_scattered(c, ptr))
+        work.addresses = ADDRESS_REGISTERS * elements(ptr->type) / at_least(1, op_access_width(op));
     return work;
 }
 

@@ -12,6 +12,10 @@
  * larger one. The launch of CTAs comes on top, which programs that share one have once, and so does
  * the code, which an SM fetches for its first programs: few warps have more of it each.
  *
+ * Programs that share out a range among them, each with a run of it or every n-th part, are as many
+ * as fill the GPU, not as many as there is work: an SM has one, and nothing beside it hides what it
+ * waits for.
+ *
  * The weights were fitted to times of public kernels at 1 to 16 warps on an H100 and are no figures
  * of the machine; docs/performance.md has how well they do on kernels that they were not fitted
  * to. */
@@ -26,6 +30,8 @@
 
 enum {
     PROGRAMS = 12,      /* of an SM, in a launch */
+    SHARES = 1,         /* and of programs that share out a range */
+    SHARE_STEPS = 8,    /* from a loop's bound to the number of the program */
     LOOP_EXTENT = 1024, /* of a loop to a bound that a launch knows */
     MOST_TRIPS = 256,
     UNKNOWN_TRIPS = 16, /* of a loop whose step is not known either, or that tests a condition */
@@ -50,12 +56,13 @@ enum { COMMON_WARPS = 4 };
 
 typedef struct Walk {
     WorkContext context;
-    double share;  /* warps of a scheduler */
-    double *ready; /* by Value.id: the clock at which it is there */
-    double copies; /* of the code of the block that is walked */
-    double code;   /* instructions that there are, however often they run */
-    OpWork all;    /* of units: all that the program takes. `issue`: of a scheduler for all warps;
-                      `addresses`: the most at once */
+    double share;   /* warps of a scheduler */
+    double *ready;  /* by Value.id: the clock at which it is there */
+    double latency; /* of the program alone */
+    double copies;  /* of the code of the block that is walked */
+    double code;    /* instructions that there are, however often they run */
+    OpWork all;     /* of units: all that the program takes. `issue`: of a scheduler for all warps;
+                       `addresses`: the most at once */
 } Walk;
 
 static double larger(double a, double b) {
@@ -170,8 +177,60 @@ static double norm(const double *parts, int count) {
     return pow(sum, 1 / NORM);
 }
 
-/* Programs that an SM holds at once. */
-static double resident(const Func *func, const Target *target, int32_t registers) {
+/* The number of the program, or what is added to it. */
+static bool is_number(const Value *value, OpCode of, int steps) {
+    const Op *op = value->def;
+    if (!op || steps <= 0)
+        return false;
+    if (op->code == of)
+        return true;
+    if (op_has(op, CONVERTS))
+        return is_number(op_in(op, 0), of, steps - 1);
+    return op->code == OP_addi &&
+           (is_number(op_in(op, 0), of, steps - 1) || is_number(op_in(op, 1), of, steps - 1));
+}
+
+/* So many parts for each program in front of it, whatever is added and wherever it is cut off. */
+static bool is_place(const Value *value, int steps) {
+    const Op *op = value->def;
+    if (!op || steps <= 0)
+        return false;
+    if (op_has(op, CONVERTS))
+        return is_place(op_in(op, 0), steps - 1);
+    bool scales = op->code == OP_muli || op->code == OP_shli;
+    if (!scales && op->code != OP_addi && !op_has(op, EXTREMUM))
+        return false;
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (scales ? is_number(op_in(op, i), OP_program_id, steps - 1)
+                   : is_place(op_in(op, i), steps - 1))
+            return true;
+    return false;
+}
+
+typedef struct Sharing {
+    bool shares, dots;
+} Sharing;
+
+/* In attention a window of keys moves with the program as well: what has products is left out. */
+static bool add_sharing(Op *op, void *user) {
+    Sharing *sharing = user;
+    sharing->dots |= op->code == OP_dot || op_is_wgmma(op);
+    if (op->code == OP_for)
+        sharing->shares |=
+            is_number(op_in(op, 2), OP_num_programs, SHARE_STEPS) ||
+            (is_place(op_in(op, 0), SHARE_STEPS) && is_place(op_in(op, 1), SHARE_STEPS));
+    return true;
+}
+
+/* Programs of an SM in a launch. */
+static double launched(Func *func) {
+    Sharing sharing = {0};
+    func_walk(func, add_sharing, &sharing);
+    return sharing.shares && !sharing.dots ? SHARES : PROGRAMS;
+}
+
+/* Of those the ones that an SM holds at once. */
+static double resident(const Func *func, const Target *target, int32_t registers, double of) {
     int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
     int32_t limit = func->max_registers ? func->max_registers : TARGET_MAX_REGISTERS;
     if (registers > limit)
@@ -180,7 +239,7 @@ static double resident(const Func *func, const Target *target, int32_t registers
         target, registers < TARGET_MIN_REGISTERS ? TARGET_MIN_REGISTERS : registers,
         func->num_warps * programs * TARGET_WARP_SIZE, func->shared_bytes * programs);
     double all = larger(1, held.ctas) * programs;
-    return all < PROGRAMS ? all : PROGRAMS;
+    return all < of ? all : of;
 }
 
 static double dram_bytes(const Target *target) {
@@ -188,26 +247,24 @@ static double dram_bytes(const Target *target) {
     return device->dram_gbs * 1e3 / device->mhz / device->sms;
 }
 
-static double cost_of(const Func *func, const Walk *walk, double latency, int32_t registers) {
+static void add_clocks(ProgramCost *cost, const Func *func, const Walk *walk, double of) {
     const Target *target = walk->context.target;
-    double programs = resident(func, target, registers);
-    double ctas = (double)PROGRAMS / (func->programs_per_cta ? func->programs_per_cta : 1);
-    double rounds = PROGRAMS / programs < 4 ? ceil(PROGRAMS / programs) : PROGRAMS / programs;
-    double spilled = pow(larger(1, (double)registers / TARGET_MAX_REGISTERS), SPILLS);
+    double registers = (double)cost->registers, latency = walk->latency;
+    double rounds = of / cost->programs < 4 ? ceil(of / cost->programs) : of / cost->programs;
+    double spilled = pow(larger(1, registers / TARGET_MAX_REGISTERS), SPILLS);
     double alone = HIDDEN * latency * spilled + LAUNCH_CLOCKS + WARP_CLOCKS * func->num_warps;
     double schedulers = TARGET_PARTITIONS;
     const double parts[] = {
-        rounds * alone,
-        PROGRAMS * spilled * walk->all.issue / schedulers,
-        PROGRAMS * walk->all.memory,
-        PROGRAMS * walk->all.special,
-        PROGRAMS * walk->all.tensor,
-        PROGRAMS * walk->all.bytes / dram_bytes(target),
+        rounds * alone,        of * spilled * walk->all.issue / schedulers,
+        of * walk->all.memory, of * walk->all.special,
+        of * walk->all.tensor, of * walk->all.bytes / dram_bytes(target),
     };
-    double off = fabs(log2((double)func->num_warps / COMMON_WARPS));
-    double all = norm(parts, sizeof parts / sizeof *parts) + TARGET_CTA_CLOCKS * ctas;
+    double off = 1 + DOUBLING * fabs(log2((double)func->num_warps / COMMON_WARPS));
+    double ctas = of / (func->programs_per_cta ? func->programs_per_cta : 1);
     double code = walk->code * TARGET_INSTRUCTION_BYTES;
-    return all * (1 + DOUBLING * off) + code / target_figure(target, FIGURE_BYTES_FETCH);
+    cost->launches = TARGET_CTA_CLOCKS * ctas * off;
+    cost->clocks = norm(parts, sizeof parts / sizeof *parts) * off + cost->launches +
+                   code / target_figure(target, FIGURE_BYTES_FETCH);
 }
 
 ProgramCost program_cost(Func *func) {
@@ -221,15 +278,16 @@ ProgramCost program_cost(Func *func) {
     walk.copies = 1;
     walk.ready = ARENA_ARRAY(arena, double, func_number(func));
     memset(walk.ready, 0, func_number(func) * sizeof *walk.ready);
-    double latency = walk_block(&walk, func->body, 0, 1);
+    walk.latency = walk_block(&walk, func->body, 0, 1);
     /* Neither count is the lesser of the two always: what streams keeps its operands longer. */
     uint64_t held = pressure_most_in_thread(func), streamed = pressure_summed_in_thread(func);
     uint64_t registers = (held < streamed ? held : streamed) + RESERVE_SCALARS;
-    ProgramCost cost = {.clocks = cost_of(func, &walk, latency, (int32_t)registers),
-                        .programs = resident(func, walk.context.target, (int32_t)registers),
+    double of = launched(func);
+    ProgramCost cost = {.programs = resident(func, walk.context.target, (int32_t)registers, of),
                         .tiles = held,
                         .registers = registers,
                         .addresses = (uint64_t)walk.all.addresses};
+    add_clocks(&cost, func, &walk, of);
     arena_rewind(arena, mark);
     return cost;
 }

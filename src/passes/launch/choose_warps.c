@@ -19,7 +19,9 @@
  *
  * Programs of one warp share a CTA, since an SM holds few CTAs, and launching one costs as much as
  * a small program: four do, but two of longer ones that reduce what they load, whose last one keeps
- * less of an SM waiting, and none of those that do so in a loop beside a state of many registers.
+ * less of an SM waiting, and none of those that do so in a loop beside a state of many registers,
+ * nor of those whose accesses all take a sector for each element and nothing is reduced: an SM's
+ * memory unit goes through them one by one, for neighbours that have work where few have.
  *
  * Dots ask for 4 warps or more and let no more than 8 share them; a remark at the dot says so where
  * that changes the number, and why.
@@ -77,6 +79,7 @@ typedef struct Work {
     uint64_t bytes;   /* of the largest tile loaded or stored */
     uint64_t live;    /* of all tiles alive at once */
     uint64_t delayed; /* of all tiles whose loads are delayed */
+    bool apart, beside; /* elements that are accessed lie apart, or beside each other */
     bool reduces, scans;
     bool reduces_in_loop;
     uint64_t looped;  /* bytes of the largest tile accessed in a loop */
@@ -115,10 +118,23 @@ static bool is_narrow(const Work *work, const Op *op) {
     return width * dtype_bytes(ptr->type->dtype) < ACCESS_WIDTH;
 }
 
+/* Of the elements of a warp or more: has each a sector of its own? */
+static void add_places(Work *work, const Op *op, const Type *accessed) {
+    bool is_known = op_is_pointer_access(op) && type_is_tile(op_in(op, 0)->type);
+    int fastest = is_known ? facts_fastest_dim(work->facts, op_in(op, 0)) : -1;
+    if (fastest < 0 || type_numel(accessed) < TARGET_WARP_SIZE)
+        return;
+    const ValueFacts *facts = facts_of(work->facts, op_in(op, 0));
+    bool is_apart = facts->contiguous[fastest] == 1 && facts->constant[fastest] == 1;
+    work->apart |= is_apart;
+    work->beside |= !is_apart;
+}
+
 static void add_access(Work *work, const Op *op) {
     const Type *accessed = op->nout ? op->out[0].type : op_in(op, 1)->type;
     if (!type_is_tile(accessed))
         return;
+    add_places(work, op, accessed);
     uint64_t bytes = (uint64_t)type_bytes(accessed);
     work->bytes = larger_u64(work->bytes, bytes);
     work->access = larger_u64(work->access, pressure_of(accessed));
@@ -284,6 +300,8 @@ static int32_t choose_programs(const Work *work, int32_t warps) {
     if (warps != 1)
         return 1;
     if (work->reduces_in_loop && per_thread(work->live, warps) >= LONG_PROGRAM_REGISTERS)
+        return 1;
+    if (work->apart && !work->beside && !work->reduces)
         return 1;
     bool is_long = work->reduces && per_thread(work->access, warps) >= LONG_PROGRAM_REGISTERS;
     return is_long ? PROGRAMS_OF_ONE_WARP / 2 : PROGRAMS_OF_ONE_WARP;
