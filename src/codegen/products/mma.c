@@ -153,7 +153,7 @@ static Name word_name(Piece *piece, const Mma *mma, const Lv *elements, uint32_t
     LLVMTypeRef type = LLVMTypeOf(elements[0]);
     bool whole = type == piece->cg->t_f64 || type == piece->cg->t_f32;
     return piece_new_input(piece,
-                     whole && count == 1 ? elements[0] : cg_word(piece->cg, elements, count));
+                           whole && count == 1 ? elements[0] : cg_word(piece->cg, elements, count));
 }
 
 /* A register of an instruction: the elements of `tile` from `at` on along k. Packed once for all

@@ -6,6 +6,15 @@
 #include "codegen/values/words.h"
 #include <assert.h>
 
+uint32_t piece_per_word(const Type *type) {
+    int bytes = type_element_bytes(type);
+    return bytes < 4 ? 4 / (uint32_t)bytes : 1;
+}
+
+Member *piece_member(const Piece *piece, const Value *value) {
+    return value->def ? ptrmap_get(&piece->held, value->def) : NULL;
+}
+
 /* Registers */
 
 static Name new_register(Piece *piece, LLVMTypeRef type) {
@@ -35,8 +44,8 @@ static void name_words(Piece *piece, Member *member) {
         if (plan->rep[reg] != reg && member->role != ROLE_LOAD)
             member->names[reg] = member->names[plan->rep[reg]];
         else
-            member->names[reg] = reg % per_word ? member->names[reg - reg % per_word]
-                                                : new_register(piece, type);
+            member->names[reg] =
+                reg % per_word ? member->names[reg - reg % per_word] : new_register(piece, type);
 }
 
 static void name_member(Piece *piece, Member *member) {

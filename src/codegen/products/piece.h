@@ -83,14 +83,14 @@ typedef struct Piece {
 typedef void LowerAlone(Cg *cg, const Op *op);
 /* The piece that begins with `op`; false: there is none. */
 bool piece_find(Piece *piece, const Op *op);
-/* That the value is a register of; NULL: it comes from elsewhere. */
-Member *piece_member(const Piece *piece, const Value *value);
 const Mma *piece_mma(const Cg *cg, const Op *op);
-/* Elements in a register. */
-uint32_t piece_per_word(const Type *type);
 
 /* Registers and text (piece.c) */
 
+/* Whose registers hold the value; NULL: it comes from elsewhere. */
+Member *piece_member(const Piece *piece, const Value *value);
+/* Elements in a register. */
+uint32_t piece_per_word(const Type *type);
 /* Of all members; results are numbered before inputs, so before there is text. */
 void piece_name_registers(Piece *piece);
 Name piece_new_input(Piece *piece, Lv value);

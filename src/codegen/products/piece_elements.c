@@ -61,9 +61,8 @@ static bool takes_factors(const Piece *piece, const Op *sum, const Op *product) 
 }
 
 bool piece_is_fused(const Piece *piece, const Op *op) {
-    if (op->code != OP_mulf || piece->cg->options->no_fp_fusion ||
-        piece->cg->func->deterministic || !value_has_one_use(&op->out[0]) ||
-        !ptrmap_get(&piece->held, op))
+    if (op->code != OP_mulf || piece->cg->options->no_fp_fusion || piece->cg->func->deterministic ||
+        !value_has_one_use(&op->out[0]) || !ptrmap_get(&piece->held, op))
         return false;
     const Op *sum = op->out[0].uses->user;
     return (sum->code == OP_addf || sum->code == OP_subf) && ptrmap_get(&piece->held, sum) &&

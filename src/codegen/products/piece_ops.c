@@ -11,15 +11,6 @@
 
 enum { MOST_OPS = 256 };
 
-uint32_t piece_per_word(const Type *type) {
-    int bytes = type_element_bytes(type);
-    return bytes < 4 ? 4 / (uint32_t)bytes : 1;
-}
-
-Member *piece_member(const Piece *piece, const Value *value) {
-    return value->def ? ptrmap_get(&piece->held, value->def) : NULL;
-}
-
 /* Products */
 
 const Mma *piece_mma(const Cg *cg, const Op *op) {
@@ -96,12 +87,23 @@ static bool is_multiplied(const Value *value) {
     return multiplied;
 }
 
+static bool is_plain_load(const Op *op) {
+    return op->code == OP_local_load && op->nin == 1 && type_element_bytes(op->out[0].type) <= 4 &&
+           cg_count(op->out[0].type) <= MAX_REGISTERS_OF_TILE;
+}
+
 static bool is_operand_load(Cg *cg, const Op *op) {
     MatrixLoad matrices;
     WordLoad words;
-    return op->code == OP_local_load && op->nin == 1 && type_element_bytes(op->out[0].type) <= 4 &&
-           cg_count(op->out[0].type) <= MAX_REGISTERS_OF_TILE && is_multiplied(&op->out[0]) &&
+    return is_plain_load(op) && is_multiplied(&op->out[0]) &&
            (cg_find_matrix_load(cg, op, &matrices) || cg_find_word_load(cg, op, &words));
+}
+
+/* Of numbers that elements are computed with. */
+static bool is_element_load(Cg *cg, const Op *op) {
+    WordLoad words;
+    return is_plain_load(op) && op->out[0].type->dtype == DT_F32 &&
+           cg_find_word_load(cg, op, &words);
 }
 
 /* What lies between */
@@ -131,9 +133,9 @@ static const uint32_t *find_renaming(Cg *cg, const Op *op) {
 static bool fits_products(const Value *value) {
     value_for_each_use (use, value) {
         uint32_t index = (uint32_t)(use - use->user->in);
-        if (is_renaming(use->user) ? !fits_products(&use->user->out[0])
-                                   : is_mma(use->user) &&
-                                         (index > 1 || !holds_operand_words(value->type, index)))
+        if (is_renaming(use->user)
+                ? !fits_products(&use->user->out[0])
+                : is_mma(use->user) && (index > 1 || !holds_operand_words(value->type, index)))
             return false;
     }
     return true;
@@ -145,8 +147,7 @@ static bool is_computed(Cg *cg, const Op *op) {
 
 /* Is it lowered in the order of the block alone for what it computes? */
 static bool may_be_in_front(const Op *op) {
-    return !op->nregions && !op_has(op, TERMINATOR) &&
-           (op_has(op, PURE) || (op->code == OP_local_load && op->nin == 1));
+    return !op->nregions && !op_has(op, TERMINATOR) && (op_has(op, PURE) || is_plain_load(op));
 }
 
 /* Of which products of the range are made, through ops of the piece. */
@@ -165,7 +166,8 @@ static bool is_wanted(const Op *op, const PtrMap *wanted) {
 static void mark_wanted(Cg *cg, PtrMap *wanted, const Member *members, uint32_t count) {
     for (uint32_t i = count; i-- > 0;) {
         const Op *op = members[i].op;
-        if (is_mma(op) || ((is_renaming(op) || is_computed(cg, op)) && is_wanted(op, wanted)))
+        bool may_be = is_renaming(op) || is_computed(cg, op) || is_element_load(cg, op);
+        if (is_mma(op) || (may_be && is_wanted(op, wanted)))
             ptrmap_set(wanted, op, (void *)op);
     }
 }
@@ -182,7 +184,7 @@ static Role role_of(const Piece *piece, const PtrMap *wanted, Member *member) {
     const Op *op = member->op;
     if (is_product(cg, op))
         return ROLE_PRODUCT;
-    if (is_operand_load(cg, op))
+    if (is_operand_load(cg, op) || (ptrmap_get(wanted, op) && is_element_load(cg, op)))
         return ROLE_LOAD;
     if (is_renaming(op) && piece_member(piece, op_in(op, 0)))
         return (member->map = find_renaming(cg, op)) ? ROLE_RENAMING : ROLE_APART;
@@ -212,8 +214,7 @@ static uint32_t sort_out(Piece *piece, uint32_t count) {
 static bool is_used_outside(const Piece *piece, const Value *value) {
     value_for_each_use (use, value) {
         const Member *user = ptrmap_get(&piece->held, use->user);
-        if (!user ||
-            (user->role == ROLE_RENAMING && is_used_outside(piece, &use->user->out[0])))
+        if (!user || (user->role == ROLE_RENAMING && is_used_outside(piece, &use->user->out[0])))
             return true;
     }
     return false;
