@@ -90,21 +90,6 @@ static void lower_by_pairs(Cg *cg, const Op *op) {
         regs[reg] = regs[plan->rep[reg]];
 }
 
-/* Of pointers that accesses alone take, several elements at a time, what the others would be is
- * dead: every which register is needed. 1: all are. */
-static uint32_t needed_step(const Op *op) {
-    uint32_t step = UINT32_MAX;
-    value_for_each_use (use, &op->out[0]) {
-        OpCode user = use->user->code;
-        if ((user != OP_async_copy && user != OP_load && user != OP_store) ||
-            use != use->user->in || op->code != OP_addptr)
-            return 1;
-        uint32_t width = op_access_width(use->user);
-        step = width < step ? width : step;
-    }
-    return step == UINT32_MAX ? 1 : step;
-}
-
 /* Operands of one shape and layout, or scalars (the condition of select), register by register. */
 static void lower_elementwise(Cg *cg, const Op *op) {
     const Value *out = &op->out[0];
@@ -121,12 +106,7 @@ static void lower_elementwise(Cg *cg, const Op *op) {
     Lv *regs = cg_new(cg, out), *in[OP_MAX_FIXED], element[OP_MAX_FIXED];
     for (uint32_t i = 0; i < op->nin; i++)
         in[i] = cg_in(cg, op, i);
-    const uint32_t step = plan ? needed_step(op) : 1;
     for (uint32_t reg = 0; reg < cg_count(out->type); reg++) {
-        if (reg % step) {
-            regs[reg] = regs[reg - reg % step];
-            continue;
-        }
         if (plan && plan->rep[reg] != reg) {
             regs[reg] = regs[plan->rep[reg]];
             continue;

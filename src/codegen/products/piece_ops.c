@@ -108,9 +108,10 @@ static bool is_element_load(Cg *cg, const Op *op) {
 
 /* What lies between */
 
+/* Each register of the result is one of the operand's. */
 static bool is_renaming(const Op *op) {
-    return op->code == OP_slice || op->code == OP_transpose || op->code == OP_expand_dims ||
-           op->code == OP_broadcast || op->code == OP_convert_layout;
+    return op_has(op, MOVES) && op->nin == 1 && op->nout == 1 && type_is_tile(op_in(op, 0)->type) &&
+           type_is_tile(op->out[0].type);
 }
 
 /* Do words stay together? */
