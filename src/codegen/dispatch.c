@@ -129,10 +129,7 @@ static bool fits_registers(Cg *cg, const Op *op) {
     return true;
 }
 
-const Op *dispatch_op(Cg *cg, const Op *op) {
-    const Op *last = cg_lower_products(cg, op);
-    if (last)
-        return last;
+static void lower_alone(Cg *cg, const Op *op) {
     if (!fits_registers(cg, op))
         for (uint32_t i = 0; i < op->nout; i++)
             cg_new(cg, &op->out[i]);
@@ -140,5 +137,11 @@ const Op *dispatch_op(Cg *cg, const Op *op) {
         lower_elementwise(cg, op);
     else
         lowering[op->code].lower(cg, op);
-    return op;
+}
+
+const Op *dispatch_op(Cg *cg, const Op *op) {
+    const Op *last = cg_lower_products(cg, op, lower_alone);
+    if (!last)
+        lower_alone(cg, op);
+    return last ? last : op;
 }

@@ -45,7 +45,7 @@ enum { LARGE_STRAIGHT_CODE = 600, LARGE_CODE_WITH_LOOPS = 8192, MANY_CARRIED = 5
 
 /* Of a function behind LLVM's passes, from which on the proofs about them, which grow with the
  * square of their number, take longest. */
-enum { MANY_ADDRESSES = 256 };
+enum { MANY_ADDRESSES = 160 };
 
 static bool is_loop(Op *op, void *user) {
     return !op_has(op, LOOP);

@@ -1,5 +1,6 @@
 /* Constants, indices, and the ops that rearrange elements without touching them: for these the
  * lowering only says which register of the operand each register of the result is. */
+#include "codegen/tile/shape.h"
 #include "codegen/lowerings.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
@@ -9,6 +10,7 @@
 #include "codegen/values/values.h"
 #include "codegen/values/words.h"
 #include "types/float_bits.h"
+#include "types/lane_move.h"
 
 /* Constants and indices */
 
@@ -161,18 +163,86 @@ void lower_hint_constant(Cg *cg, const Op *op) {
         out[reg] = in[reg & ~within];
 }
 
-void lower_broadcast(Cg *cg, const Op *op) {
+/* Which registers of the operand the result's are */
+
+static const uint32_t *broadcast_registers(Cg *cg, const Op *op) {
     const Type *from = op_in(op, 0)->type, *to = op->out[0].type;
     uint32_t repeated = 0;
     for (int i = 0; i < to->rank; i++)
         if (from->shape[i] != to->shape[i])
             repeated |= layout_dim_mask(to->rank, to->shape, i);
+    uint32_t *map = ARENA_ARRAY(cg->arena, uint32_t, cg_count(to));
+    return cg_match_registers(cg, to->layout, repeated, from->layout, map) ? map : NULL;
+}
+
+static const uint32_t *slice_registers(Cg *cg, const Op *op) {
+    const Type *whole = op_in(op, 0)->type, *part = op->out[0].type;
+    const Layout *in_whole =
+        layout_of_part(cg->ctx, part->layout, part->rank, part->shape, whole->shape);
+    /* One more register bit leads from the tile's first elements to those of the part. */
+    Layout moved = *in_whole;
+    uint32_t count = cg_count(part), moved_by = slice_attrs(op)->at ? count : 0;
+    if (moved_by) {
+        int at = in_whole->bits[LAYOUT_REG];
+        memmove(moved.basis + at + 1, in_whole->basis + at,
+                (size_t)(layout_in_bits(in_whole) - at) * sizeof *moved.basis);
+        moved.basis[at] = (uint32_t)slice_attrs(op)->at;
+        moved.bits[LAYOUT_REG]++;
+    }
+    uint32_t *map = ARENA_ARRAY(cg->arena, uint32_t, 2 * (size_t)count);
+    return cg_match_registers(cg, &moved, 0, whole->layout, map) ? map + moved_by : NULL;
+}
+
+/* Where every thread keeps to itself, and takes the same registers as the others. */
+static const uint32_t *converted_registers(Cg *cg, const Op *op) {
+    const Type *to = op->out[0].type;
+    LaneMove s = lane_move(to->layout, op_in(op, 0)->type->layout);
+    LayoutConversion kind = layout_classify(to->layout, op_in(op, 0)->type->layout);
+    if (kind != CONVERT_NOTHING && kind != CONVERT_REGISTERS)
+        return NULL;
+    for (int bit = 0; bit < s.threads; bit++)
+        if (s.reg_of_thread[bit])
+            return NULL;
+    uint32_t *map = ARENA_ARRAY(cg->arena, uint32_t, cg_count(to));
+    for (uint32_t reg = 0; reg < cg_count(to); reg++)
+        map[reg] = lane_move_apply(s.reg_of_reg, reg);
+    return map;
+}
+
+static const uint32_t *own_registers(Cg *cg, const Op *op) {
+    uint32_t count = cg_count(op->out[0].type), *map = ARENA_ARRAY(cg->arena, uint32_t, count);
+    for (uint32_t reg = 0; reg < count; reg++)
+        map[reg] = reg;
+    return map;
+}
+
+const uint32_t *cg_renamed_registers(Cg *cg, const Op *op) {
+    switch ((int)op->code) {
+    case OP_broadcast:
+        return broadcast_registers(cg, op);
+    case OP_slice:
+        return slice_registers(cg, op);
+    case OP_convert_layout:
+        return converted_registers(cg, op);
+    default:
+        return own_registers(cg, op);
+    }
+}
+
+static void take_registers(Cg *cg, const Op *op, const uint32_t *map) {
     Lv *in = cg_get(cg, op_in(op, 0)), *out = cg_new(cg, &op->out[0]);
-    uint32_t count = cg_count(to), *map = ARENA_ARRAY(cg->arena, uint32_t, count);
-    if (!cg_match_registers(cg, to->layout, repeated, from->layout, map))
+    if (!map)
         cg_unsupported_layout(cg, op);
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = in[map[i]];
+    for (uint32_t i = 0; i < cg_count(op->out[0].type); i++)
+        out[i] = in[map ? map[i] : 0];
+}
+
+void lower_broadcast(Cg *cg, const Op *op) {
+    take_registers(cg, op, broadcast_registers(cg, op));
+}
+
+void lower_slice(Cg *cg, const Op *op) {
+    take_registers(cg, op, slice_registers(cg, op));
 }
 
 void lower_join(Cg *cg, const Op *op) {
@@ -188,28 +258,6 @@ void lower_split(Cg *cg, const Op *op) {
         for (uint32_t i = 0; i < cg_count(op->out[half].type); i++)
             out[i] = in[2 * i + half];
     }
-}
-
-void lower_slice(Cg *cg, const Op *op) {
-    const Type *whole = op_in(op, 0)->type, *part = op->out[0].type;
-    const Layout *in_whole =
-        layout_of_part(cg->ctx, part->layout, part->rank, part->shape, whole->shape);
-    /* One more register bit leads from the tile's first elements to those of the part. */
-    Layout moved = *in_whole;
-    uint32_t count = cg_count(part), moved_by = slice_attrs(op)->at ? count : 0;
-    if (moved_by) {
-        int at = in_whole->bits[LAYOUT_REG];
-        memmove(moved.basis + at + 1, in_whole->basis + at,
-                (size_t)(layout_in_bits(in_whole) - at) * sizeof *moved.basis);
-        moved.basis[at] = (uint32_t)slice_attrs(op)->at;
-        moved.bits[LAYOUT_REG]++;
-    }
-    Lv *in = cg_get(cg, op_in(op, 0)), *out = cg_new(cg, &op->out[0]);
-    uint32_t *map = ARENA_ARRAY(cg->arena, uint32_t, 2 * (size_t)count);
-    if (!cg_match_registers(cg, &moved, 0, whole->layout, map))
-        cg_unsupported_layout(cg, op);
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = in[map[i + moved_by]];
 }
 
 void lower_assume(Cg *cg, const Op *op) {
