@@ -262,8 +262,7 @@ static void add_clocks(ProgramCost *cost, const Func *func, const Walk *walk, do
     double off = 1 + DOUBLING * fabs(log2((double)func->num_warps / COMMON_WARPS));
     double ctas = of / (func->programs_per_cta ? func->programs_per_cta : 1);
     double code = walk->code * TARGET_INSTRUCTION_BYTES;
-    cost->launches = TARGET_CTA_CLOCKS * ctas * off;
-    cost->clocks = norm(parts, sizeof parts / sizeof *parts) * off + cost->launches +
+    cost->clocks = (norm(parts, sizeof parts / sizeof *parts) + TARGET_CTA_CLOCKS * ctas) * off +
                    code / target_figure(target, FIGURE_BYTES_FETCH);
 }
 

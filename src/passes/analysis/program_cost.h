@@ -10,7 +10,6 @@
 typedef struct ProgramCost {
     double clocks; /* in which an SM is done with its programs of a launch that keeps it busy for a
                       few rounds */
-    double launches; /* of them the launch of CTAs, which programs that share one have once */
     double programs; /* that an SM holds at once, of those */
     /* Registers of a thread: for tiles that are alive at once; for all that it needs, where what is
      * computed element by element is never all there; and for addresses of one access. */

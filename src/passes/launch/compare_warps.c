@@ -9,9 +9,6 @@
  * the model errs; for rows, which become one number each and have neither loops nor products, whose
  * figures it has measured; for programs that persist or have a producer, which the model does not
  * know; and where passes would take long.
- * Programs of one warp that go on for long have a CTA each, as launches that they save are nothing
- * beside that: a CTA is there until the last of its programs is done, and where few programs have
- * work, neighbours among them, it is better done by several SMs.
  * So are two stages of pipelines compared with the usual three, of loops of products: two let more
  * programs share an SM.
  * Clones begin in front of choose-dots, since fewer than four warps have no products of
@@ -28,7 +25,6 @@ enum {
     BETTER_PERCENT = 2,
     FEW_STAGES = 2,
     BETTER_PERCENT_OF_STAGES = 1, /* of the same code but for its copies */
-    BETTER_PERCENT_OF_SHARED = 1, /* and but for its launch */
     /* On targets without products of warpgroups, of tiles beside fragments of the next step and
      * addresses of copies, of which loops of products have both. */
     MOST_IN_LOOPS_OF_DOTS = (TARGET_MAX_REGISTERS - RESERVE_CHAINS) * 2 / 3,
@@ -90,16 +86,7 @@ typedef struct Comparison {
     double cost;         /* of the usual number */
     double least;        /* of the best one; it has to be below to be taken */
     double programs;     /* of an SM, of what was predicted last */
-    bool is_vain;        /* of that: its programs share CTAs and hardly gain by it */
-    bool is_best_vain;   /* of what is best */
 } Comparison;
-
-/* With a CTA for each program there are so many times as many launches. */
-static bool shares_in_vain(const Func *trial, const ProgramCost *cost) {
-    int32_t shared = trial->programs_per_cta;
-    return shared > 1 &&
-           cost->launches * (shared - 1) * 100 < cost->clocks * BETTER_PERCENT_OF_SHARED;
-}
 
 /* Of the program with so many warps and stages, 0: open; of warps 0: with those that choose-warps
  * takes, which `warps` then is. Below 0: it cannot be compiled, or might spill where what is usual
@@ -118,7 +105,6 @@ static double predicted(Comparison *c, int32_t *warps, int32_t stages) {
     if (ok && is_known(trial, &program))
         cost = program_cost(trial);
     c->programs = cost.programs;
-    c->is_vain = cost.clocks >= 0 && shares_in_vain(trial, &cost);
     if (is_usual)
         c->shares = trial->programs_per_cta > 1;
     else if (cost.clocks >= 0 && is_crowded(trial, &program, &cost))
@@ -150,7 +136,6 @@ static void go_on(Comparison *c, bool fewer) {
         if (cost < c->least) {
             c->least = cost;
             c->best = warps;
-            c->is_best_vain = c->is_vain;
         }
     }
 }
@@ -174,7 +159,6 @@ void compare_warps(Func *func, bool (*finish)(Func *trial)) {
     Comparison c = {.func = func, .finish = finish};
     c.cost = predicted(&c, &c.usual, func->num_stages);
     c.least = enough_below(c.cost, BETTER_PERCENT);
-    c.is_best_vain = c.is_vain;
     if (c.cost < 0)
         return;
     go_on(&c, true);
@@ -182,6 +166,4 @@ void compare_warps(Func *func, bool (*finish)(Func *trial)) {
         go_on(&c, false);
     compare_stages(func, &c);
     func->num_warps = c.best;
-    if (c.is_best_vain && !func->programs_per_cta)
-        func->programs_per_cta = 1;
 }
