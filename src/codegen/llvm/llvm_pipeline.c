@@ -8,6 +8,7 @@
 #include "codegen/llvm/short_quotients.h"
 #include "codegen/llvm/split_blocks.h"
 #include "codegen/llvm/stream.h"
+#include "target/target.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
@@ -44,8 +45,14 @@ static const char plain_pipeline[] =
 enum { LARGE_STRAIGHT_CODE = 600, LARGE_CODE_WITH_LOOPS = 8192, MANY_CARRIED = 512 };
 
 /* Of a function behind LLVM's passes, from which on the proofs about them, which grow with the
- * square of their number, take longest. */
-enum { MANY_ADDRESSES = 160 };
+ * square of their number, take longest. Products of warps have more of them than those of
+ * warpgroups, beside which fewer frozen sums leave ptxas more room. */
+enum { MANY_ADDRESSES = 256, MANY_ADDRESSES_OF_WARPS = 160 };
+
+static unsigned many_addresses(const Cg *cg) {
+    bool has_warpgroups = target_has(cg->func->capability, FEATURE_WGMMA);
+    return has_warpgroups ? MANY_ADDRESSES : MANY_ADDRESSES_OF_WARPS;
+}
 
 static bool is_loop(Op *op, void *user) {
     return !op_has(op, LOOP);
@@ -136,7 +143,7 @@ bool llvm_pipeline_run(Cg *cg) {
     schedule_function(cg);
     stream_function(cg);
     if (route.back_end == LLVMCodeGenLevelDefault)
-        anchor_sums(cg, size_of_code(cg).addresses >= MANY_ADDRESSES);
+        anchor_sums(cg, size_of_code(cg).addresses >= many_addresses(cg));
     short_quotients(cg);
     respell(cg);
     split_blocks(cg);
