@@ -5,8 +5,7 @@
 
 Arguments are made up, large, and the same for all sides: integers are 512 where the index says that they are multiples of 16, else 509, arrays have
 2^28 elements, and their pointers are to the middle, and there are 1056 programs. --as-launched: the grid and arguments of args.jsonl instead, for
-folders that have those of real launches. A side's launches are captured in a CUDA graph, up to 20 or what
-takes 2 ms; the graphs are replayed in turn, nine times. What touches the GPU holds a lock that all workers share."""
+folders that have those of real launches. A side's launches are captured in a CUDA graph, up to 20 or what takes 2 ms; the graphs are replayed in turn, nine times. What touches the GPU holds a lock that all workers share."""
 import argparse
 import contextlib
 import fcntl
@@ -32,21 +31,6 @@ class Skipped(Exception):
     """The kernel cannot be timed with made-up arguments."""
 
 
-def numbers(kernel):
-    """Parameter -> number; pointers and constexprs are left out."""
-    found = {}
-    for n, t in kernel.signature.items():
-        if isinstance(t, list) or "tensordesc" in t:
-            raise Skipped(f"an argument of type {t}")
-        if t == "constexpr" or t.startswith("*"):
-            continue
-        if t.startswith(("fp", "bf")):
-            found[n] = 0.5
-        else:
-            found[n] = 1 if n in kernel.ones or t in ("i1", "u1") else 512 if n in kernel.divisible else 509
-    return found
-
-
 class MadeUp:
     """Large arguments, the same for all kernels."""
 
@@ -57,7 +41,18 @@ class MadeUp:
         return GRIDS[kernel.rank]
 
     def numbers(self, kernel):
-        return numbers(kernel)
+        """Parameter -> number; pointers and constexprs are left out."""
+        found = {}
+        for n, t in kernel.signature.items():
+            if isinstance(t, list) or "tensordesc" in t:
+                raise Skipped(f"an argument of type {t}")
+            if t == "constexpr" or t.startswith("*"):
+                continue
+            if t.startswith(("fp", "bf")):
+                found[n] = 0.5
+            else:
+                found[n] = 1 if n in kernel.ones or t in ("i1", "u1") else 512 if n in kernel.divisible else 509
+        return found
 
     def array(self, torch, kernel, name, index, elements):
         """`elements` of them from the middle of an array on."""
@@ -93,7 +88,7 @@ class AsLaunched:
         count, made = min(count, elements), on_gpu.torch_types()[dtype]
         if kind != "randn":
             stored = corpus.build([kind, dtype, count, *values], index + 1)
-            return torch.from_numpy(stored).cuda().view(made) if dtype not in ("u16", "u32", "u64") else torch.from_numpy(stored).to(made).cuda()
+            return torch.from_numpy(stored).cuda().view(made)
         self.random.manual_seed(index + 1)
         wide = torch.float16 if made.itemsize == 1 else torch.float32 if made.itemsize == 8 else made
         return torch.randn(count, device="cuda", generator=self.random, dtype=wide).to(made)

@@ -4,7 +4,7 @@
 
 CASES.py says what to call; it runs with these names:
 
-    project("vllm", PATH)       where a package is that is taken without its __init__.py, and whose modules are stubs where they cannot be
+    project("vllm", PATH)       where a package is that is taken without its __init__.py, and whose modules are stand-ins where they cannot be
                                 loaded, as are packages that it imports and this machine lacks
     load("vllm.x.y")            one of its modules, or an error that says why it cannot be loaded
     @case("name", (0, 3))       calls the function, once for each number of a configuration that autotuning is to take
@@ -39,23 +39,23 @@ TYPES = {torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", to
          torch.int64: "i64", torch.uint16: "u16", torch.uint32: "u32", torch.uint64: "u64"}
 
 
-class Stub:
+class StandIn:
     """Of what cannot be loaded: anything, and false."""
 
     def __init__(self, name):
-        self.name_of_stub = name
+        self.stands_for = name
 
     def __call__(self, *arguments, **named):
-        decorates = len(arguments) == 1 and not named and callable(arguments[0]) and not isinstance(arguments[0], Stub)
-        return arguments[0] if decorates else Stub(self.name_of_stub + "()")
+        decorates = len(arguments) == 1 and not named and callable(arguments[0]) and not isinstance(arguments[0], StandIn)
+        return arguments[0] if decorates else StandIn(self.stands_for + "()")
 
     def __getattr__(self, name):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return Stub(f"{self.name_of_stub}.{name}")
+        return StandIn(f"{self.stands_for}.{name}")
 
     def __getitem__(self, key):
-        return Stub(self.name_of_stub + "[]")
+        return StandIn(self.stands_for + "[]")
 
     def __bool__(self):
         return False
@@ -78,7 +78,7 @@ class Stub:
 
 
 class Projects(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Packages by name -> folder in which they are, and why modules of theirs are stubs."""
+    """Packages by name -> folder in which they are, and why modules of theirs are stand-ins."""
 
     def __init__(self):
         self.folders, self.failed, self.missing = {}, {}, set()
@@ -111,7 +111,7 @@ class Projects(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 if name.startswith("__") and name.endswith("__"):
                     raise AttributeError(name)
                 inner = f"{self.__name__}.{name}"
-                return importlib.import_module(inner) if finder.path(inner) else Stub(inner)
+                return importlib.import_module(inner) if finder.path(inner) else StandIn(inner)
 
         return Module(spec.name)
 
@@ -230,7 +230,7 @@ def described(function, values):
     entry, arguments = {"signature": {}, "constexprs": {}, "divisible16": [], "equal_to_1": []}, {}
     for parameter in function.params:
         name, value = parameter.name, values[parameter.name]
-        value = False if isinstance(value, Stub) else value
+        value = False if isinstance(value, StandIn) else value
         if isinstance(value, torch.Tensor) and not parameter.is_constexpr:
             entry["signature"][name], arguments[name] = "*" + TYPES[value.dtype], recipe(value)
             aligned = value.data_ptr() % 16 == 0

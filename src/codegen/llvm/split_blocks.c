@@ -22,8 +22,7 @@ static void redirect(const Cg *cg, LLVMBasicBlockRef from, LLVMBasicBlockRef to)
     }
 }
 
-LLVMBasicBlockRef split_before(const Cg *cg, LLVMBuilderRef builder, LLVMBasicBlockRef block,
-                               Lv end) {
+void split_before(const Cg *cg, LLVMBuilderRef builder, LLVMBasicBlockRef block, Lv end) {
     LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(cg->llvm, block, "");
     redirect(cg, block, head);
     LLVMPositionBuilderAtEnd(builder, head);
@@ -32,7 +31,6 @@ LLVMBasicBlockRef split_before(const Cg *cg, LLVMBuilderRef builder, LLVMBasicBl
         LLVMInstructionRemoveFromParent(inst);
         LLVMInsertIntoBuilder(builder, inst);
     }
-    return head;
 }
 
 static void split_off_head(const Cg *cg, LLVMBuilderRef builder, LLVMBasicBlockRef block) {

@@ -10,6 +10,5 @@ void split_blocks(const Cg *cg);
 /* Moves what stands in front of an instruction into a block of its own, which all that led to
  * `block` then leads to, and leaves the builder at its end, to say where it leads. The rest stays
  * in `block`: it is what the phis of its successors name. */
-LLVMBasicBlockRef split_before(const Cg *cg, LLVMBuilderRef builder, LLVMBasicBlockRef block,
-                               Lv end);
+void split_before(const Cg *cg, LLVMBuilderRef builder, LLVMBasicBlockRef block, Lv end);
 #endif

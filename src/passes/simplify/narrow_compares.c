@@ -4,12 +4,14 @@
  *     %m = cmpi %rows, (splat %n) {slt}            =>       %e = trunci (min (max %d, 0), 64)
  *                                                           %m = cmpi %i, (splat %e) {slt}
  *
- *     %m = cmpi (rows: %base + %i), (columns: %base + %j)   =>   %m = cmpi (rows: %i), (columns:
- * %j)
+ *     %r = rows: %base + %i
+ *     %c = columns: %base + %j
+ *     %m = cmpi %r, %c                             =>       %m = cmpi (rows: %i), (columns: %j)
  *
- *     %q = (rows: %b + %i) - (columns: %c + %j)             %d = subi %b, %c
- *     %m = cmpi %q, (splat %n) {slt}               =>       %e = trunci (min (max (%d - %n), ..),
- * ..) %m = cmpi (rows: %i + %e), (columns: %j)
+ *     %r = rows: %b + %i                                    %d = subi (subi %b, %c), %n
+ *     %q = subi %r, (columns: %c + %j)                      %e = trunci (min (max %d, ..), ..)
+ *     %m = cmpi %q, (splat %n) {slt}               =>       %s = rows: %i + %e
+ *                                                           %m = cmpi %s, (columns: %j) {slt}
  *
  * Of 64 bits each element takes two instructions and two registers, and a program's own place hides
  * what is known of rows and columns of a tile: that in half of a causal block no row is beyond a

@@ -1,8 +1,9 @@
-"""difference.py and widen.py on arrays whose errors are known; prints what is wrong, exit status 1."""
+"""difference.py and widen.py on arrays whose errors are known, and values that an argument has by its recipe; prints what is wrong, exit status 1."""
 import sys
 
 import numpy as np
 
+import corpus
 import difference
 import widen
 
@@ -33,6 +34,8 @@ def main():
     start, wide = {"y": ("fp32", ZERO)}, {"y": ("fp64", ZERO.astype(np.float64))}
     reference = {"y": np.array([1.0, 1.0, 1.0, 0.0])}  # the last one is not written
     nonfinite, relative = widen.distance({"y": np.array([1, np.nan, 1.5, 7], np.float32)}, reference, start, wide)
+    listed = corpus.build(["values", "i32", 3, [7, -1, 2, 9]], 1)
+    fine += [expect("values of a recipe, as many as it says", listed.tolist() == [7, -1, 2], 1, 1)]
     fine += [expect("finite on one side", nonfinite, 1, 1), expect("relative", relative, 0.353, 0.354)]
     return 0 if all(fine) else 1
 
